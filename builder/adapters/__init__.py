@@ -1,0 +1,1 @@
+"""The outside world: programs, engines, registries, indexes, files, clock."""

@@ -1,0 +1,1 @@
+"""The facts vendors publish: loading, cross-checking, asking."""

@@ -1,0 +1,1 @@
+"""Reading files into types, and writing them: matrix, lock, evidence."""

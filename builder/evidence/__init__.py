@@ -1,0 +1,1 @@
+"""Probe results to records and tiers."""

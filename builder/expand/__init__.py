@@ -1,0 +1,1 @@
+"""Matrix document to cells: product, exclude, include."""

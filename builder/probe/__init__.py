@@ -1,0 +1,1 @@
+"""Which probes apply, and reading what they say."""

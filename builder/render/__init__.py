@@ -1,0 +1,1 @@
+"""Variant and lock entry to Dockerfile and what stands beside it."""

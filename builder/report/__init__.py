@@ -1,0 +1,1 @@
+"""Data documents to Markdown, HTML, CSV and text."""

@@ -1,0 +1,1 @@
+"""Cells to variants, and a verdict with reasons per target."""

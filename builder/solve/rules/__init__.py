@@ -1,0 +1,1 @@
+"""The compatibility rules, one topic per module."""

@@ -1,0 +1,1 @@
+"""Lock and evidence to one data document."""
