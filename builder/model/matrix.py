@@ -87,11 +87,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """One axis of the matrix, values in the order written."""
+    """One axis of the matrix, values in the order written; ``value_where`` is the place of each value."""
 
     name: str
     values: tuple[AxisValue, ...]
     where: Where = field(compare=False)
+    value_where: tuple[Where, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
