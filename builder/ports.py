@@ -12,9 +12,9 @@ from typing import Protocol
 
 from builder.model.build import BuildRequest, Completed, ImageInfo, RunRequest
 from builder.model.event import Event
-from builder.model.lock import Installed, LockedDeb, LockedPackage
+from builder.model.lock import Installed, LockedBase, LockedDeb, LockedPackage
 from builder.model.oci import Digest, ImageReference, Platform
-from builder.model.plan import DistributionRelease, Index
+from builder.model.plan import Base, DistributionRelease, Index
 
 
 class ProcessRunner(Protocol):
@@ -168,6 +168,27 @@ class DebianArchive(Protocol):
 
         The same packages always make the same bytes. ``MismatchError`` when a package is gone
         from the archive or its hash differs; ``UnreachableError`` when the archive could not be asked.
+        """
+        ...
+
+
+class BaseReader(Protocol):
+    """Pins a base and reads the facts inside it."""
+
+    def read(self, base: Base, platform: Platform, *, apt: tuple[str, ...]) -> LockedBase:
+        """Return the base as it is now: digests and facts, or for one assembled here its packages with ``apt`` among them.
+
+        On a base from a registry ``apt`` is not used (see ``resolve_apt``). ``UnsatisfiableError``
+        when there is no such image, platform or package; ``UnreachableError`` when a registry or
+        archive could not be asked.
+        """
+        ...
+
+    def resolve_apt(self, base: LockedBase, packages: tuple[str, ...]) -> tuple[LockedDeb, ...]:
+        """Return every Debian package to add to a registry base, dependencies that it lacks included, sorted by name.
+
+        ``UnsatisfiableError`` when the base's release has no such package, or is not one whose
+        archive we can ask; ``UnreachableError`` when the archive could not be asked.
         """
         ...
 
