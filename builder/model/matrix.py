@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 from builder.errors import Where
-from builder.model.axis import AxisValue
+from builder.model.axis import AxisValue, matches
 from builder.model.oci import LINUX_AMD64, ImageReference, Platform
 
 T = TypeVar("T")
@@ -97,28 +97,42 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exclude:
-    """Cells to leave out, and why."""
+    """Cells to leave out, and why. ``value_where`` is the place of each pattern, by axis."""
 
     pattern: Pattern
     reason: str | None = None
     where: Where = field(compare=False)
+    value_where: Mapping[str, Where] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Include:
-    """Values that extend cells, or a cell of its own, as GitHub Actions does it."""
+    """Values that extend cells, or a cell of its own. ``value_where`` is the place of each value, by axis."""
 
     values: Pattern
     where: Where = field(compare=False)
+    value_where: Mapping[str, Where] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class When(Generic[T]):
-    """A setting and the cells it is for. ``when`` empty means every cell; a list of values means any of them."""
+    """A setting and the cells it is for. ``when`` empty means every cell; a list of values means any of them.
+
+    ``value_where`` is the place of each axis of ``when``.
+    """
 
     value: T
     when: Mapping[str, tuple[AxisValue, ...]] = field(default_factory=dict)
     where: Where = field(compare=False)
+    value_where: Mapping[str, Where] = field(default_factory=dict, compare=False)
+
+    def applies(self, cell: Cell) -> bool:
+        """Return whether every axis of ``when`` has one of its values in the cell; ``PatternError`` rather than a guess."""
+        for axis, patterns in self.when.items():
+            value = cell.get(axis)
+            if value is None or not any(matches(pattern, value) for pattern in patterns):
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +173,7 @@ class Matrix:
     """One matrix file. Settings that may differ per cell are tuples of ``When``, in the order written.
 
     Of the entries that apply to a cell the last wins, except that ``env`` merges by name (the last
-    wins per name) and ``packages`` add up.
+    wins per name) and ``packages`` add up. ``axes_where`` is the place of ``matrix:`` itself.
     """
 
     path: str
@@ -167,6 +181,7 @@ class Matrix:
     repository: ImageReference | None = None
     targets: tuple[Target, ...] = ()
     axes: tuple[Axis, ...] = ()
+    axes_where: Where | None = field(default=None, compare=False)
     exclude: tuple[Exclude, ...] = ()
     include: tuple[Include, ...] = ()
     base: tuple[When[tuple[BaseChoice, ...]], ...] = ()
