@@ -35,13 +35,17 @@ class LockedDeb:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """A Python distribution found in a base; ``module_version`` is its ``__version__`` where it was read."""
+    """A Python distribution found in a base; ``module_version`` is its ``__version__`` where it was read.
+
+    ``unread`` says why it could not be read where it should have been (a module that wants its device, say).
+    """
 
     name: str
     version: str
     location: str = ""
     module_version: str | None = None
     requires: tuple[str, ...] = ()
+    unread: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,8 @@ class BaseFacts:
     ``python`` is the path of the interpreter to use, ``python_version`` its full version;
     ``externally_managed`` whether PEP 668 marks it; ``constraints`` are constraint files found
     (path to content); ``arch_list`` the framework's compiled code list where it was read.
+    ``has_apt`` is whether apt-get is there; ``unconfigured`` are Debian packages that are unpacked
+    and whose own set-up still has to run (``dpkg --configure -a`` without a network does it).
     """
 
     os: str
@@ -70,6 +76,8 @@ class BaseFacts:
     cmd: tuple[str, ...] = ()
     constraints: Mapping[str, str] = field(default_factory=dict)
     arch_list: tuple[str, ...] | None = None
+    has_apt: bool = False
+    unconfigured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
