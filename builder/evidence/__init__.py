@@ -1,1 +1,5 @@
-"""Probe results to records and tiers."""
+"""Records of what was shown to work, and their tiers."""
+
+from builder.evidence.record import Circumstances, Subject, failures, record, tier_of, why_not_higher
+
+__all__ = ["Circumstances", "Subject", "failures", "record", "tier_of", "why_not_higher"]

@@ -23,12 +23,16 @@ JsonValue = str | int | float | bool | None | list["JsonValue"] | dict[str, "Jso
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeScript:
-    """A probe that applies to a variant: its name, the tier its passing shows, and its text."""
+    """A probe that applies to a variant: its name, the tier its passing shows, and its text.
+
+    ``stack`` is the stack whose device a probe of the tier ``device`` must compute on.
+    """
 
     name: str
     tier: Tier
     text: str
     sha256: str
+    stack: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +52,10 @@ class ProbeResult:
 class Evidence:
     """A record: this image gave these results on this target. ``recorded`` is UTC, ISO 8601.
 
-    ``host`` are facts of the host that ran it (cpu model, kernel, driver, engine). ``content`` is
-    the content id of what was built; ``signed`` is false for records that are files here.
+    ``target`` and ``accelerator`` are empty for the host that builds when it is no target: such a
+    record shows at most ``host-cpu``. ``stack`` is the name of the variant's stack. ``host`` are
+    facts of the host that ran it (cpu model, kernel, driver, engine). ``content`` is the content
+    id of what was built; ``signed`` is false for records that are files here.
     """
 
     variant: str
@@ -67,6 +73,7 @@ class Evidence:
     actual: Mapping[str, JsonValue] = field(default_factory=dict)
     simulated: bool = False
     signed: bool = False
+    stack: str = ""
 
 
 class Status(StrEnum):
