@@ -67,10 +67,10 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """A package index: a name that locks may carry, and where it is (never locked)."""
+    """A package index: a name that locks may carry, and where it is (never locked, nor shown: it may hold credentials)."""
 
     name: str
-    url: str
+    url: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
