@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from builder.cli.main import main
 
-def main() -> None:
-    """Run the command line."""
-
+__all__ = ["main"]
 
 if __name__ == "__main__":
     main()

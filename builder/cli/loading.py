@@ -1,0 +1,85 @@
+"""From a matrix file to its plan, as every command of ``imgbuild matrix`` begins."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.catalog.load import load_catalog
+from builder.catalog.query import Catalog
+from builder.documents.matrix import read_matrix
+from builder.errors import Complaint, DocumentError, UsageError
+from builder.expand.expand import expand
+from builder.expand.select import selected
+from builder.model.matrix import Expansion, Matrix
+from builder.model.plan import Plan
+from builder.solve.lint import lint
+from builder.solve.overrides import with_overrides
+from builder.solve.solver import plan as plan_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A matrix file, read, checked and planned; ``plan`` holds only the cells that ``--only`` chose."""
+
+    path: Path
+    matrix: Matrix
+    plan: Plan
+    catalog: Catalog
+
+    @property
+    def lock_path(self) -> Path:
+        """Where the lock of this matrix is: ``<stem>.lock.yaml`` beside it."""
+        stem = self.path.name.removesuffix(".yaml").removesuffix(".yml")
+        return self.path.parent / f"{stem}.lock.yaml"
+
+
+def checked(path: Path, catalog: Catalog) -> tuple[Matrix, Expansion]:
+    """Read a matrix and its cells; ``DocumentError`` with every complaint of reading, expanding and the catalog."""
+    matrix = read_matrix(path)
+    complaints: list[Complaint] = list(lint(matrix, catalog))
+    try:
+        expansion = expand(matrix)
+    except DocumentError as error:
+        raise DocumentError((*complaints, *error.complaints)) from error
+    if complaints:
+        raise DocumentError(tuple(complaints))
+    return matrix, expansion
+
+
+def load(
+    path: Path, *, only: Sequence[str] | None = None, overrides: Sequence[str] | None = None, catalog_folder: Path | None = None
+) -> Loaded:
+    """Read, check and plan; ``UsageError`` when ``--only`` chooses nothing or ``--set`` is not ``target.key=value``."""
+    catalog = load_catalog(catalog_folder)
+    matrix, expansion = checked(path, catalog)
+    if overrides:
+        matrix = with_overrides(matrix, _pairs(overrides))
+    plan = plan_of(matrix, expansion, catalog)
+    if only:
+        plan = _only(plan, only)
+    return Loaded(path=path, matrix=matrix, plan=plan, catalog=catalog)
+
+
+def _pairs(overrides: Sequence[str]) -> dict[str, str]:
+    pairs = {}
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            msg = f"{text!r} is not of the form target.key=value"
+            raise UsageError(msg, hint="write for example --set h100.driver=590.44.01")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def _only(plan: Plan, only: Sequence[str]) -> Plan:
+    cells = tuple(
+        planned for planned in plan.cells if selected(planned.cell, planned.variant.id if planned.variant else None, only)
+    )
+    if not cells:
+        ids = ", ".join(variant.id for variant in plan.variants[:6])
+        msg = f"--only {' '.join(only)} chooses none of the {len(plan.cells)} cells of {plan.name!r}"
+        raise UsageError(msg, hint=f"write axis=GLOB or a glob over variant ids, such as: {ids}")
+    return dataclasses.replace(plan, cells=cells)

@@ -1,0 +1,194 @@
+"""The main job: every variant from its lock entry to an image that is built and tested.
+
+One variant's failure never stops another. An image that is there, with records that still hold,
+is neither built nor tested again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from builder.errors import ImgbuildError, InterruptedRunError, SmokeTestFailedError, TerminatedRunError
+from builder.model.build import ImageInfo
+from builder.model.event import VariantFinished
+from builder.model.evidence import Evidence, Outcome, Status
+from builder.model.matrix import Matrix, Target, Tier
+from builder.model.oci import Digest
+from builder.model.plan import Plan, PlannedCell
+from builder.model.verdict import Verdict
+from builder.pipeline.endings import outcome_of, told
+from builder.pipeline.make import make
+from builder.pipeline.pieces import Piece
+from builder.pipeline.smoke import failures, holds, scripts_for, smoke_test
+from builder.pipeline.tools import Tools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One run. ``known`` are the records of earlier runs; ``again`` builds and tests even what is unchanged."""
+
+    matrix: Matrix
+    plan: Plan
+    pieces: tuple[Piece, ...]
+    failed: Mapping[str, ImgbuildError]
+    known: tuple[Evidence, ...] = ()
+    again: bool = False
+    build: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """What one piece came to."""
+
+    image: ImageInfo
+    tier: Tier
+    fresh: bool
+    note: str | None = None
+
+
+def run_all(job: Job, tools: Tools) -> tuple[Outcome, ...]:
+    """Work on every variant and return an outcome for each, in the plan's order.
+
+    Raises nothing for a variant's failure. When the run is interrupted, what had not ended is
+    ``aborted`` and the outcomes are returned all the same; ``tools.stopped`` is set then.
+    """
+    outcomes: dict[str, Outcome] = {}
+    groups = _groups(job)
+    with ThreadPoolExecutor(max_workers=tools.jobs, thread_name_prefix="variant") as pool:
+        futures = {pool.submit(_one, planned, group, job, tools): planned for planned, group in groups}
+        try:
+            _collect(futures, outcomes, tools)
+        except (InterruptedRunError, TerminatedRunError):
+            tools.stopped.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            _collect_done(futures, outcomes)
+    ordered = []
+    for planned, _ in groups:
+        identifier = _id(planned)
+        ordered.append(outcomes.get(identifier) or _aborted(identifier))
+    return tuple(ordered)
+
+
+def _groups(job: Job) -> list[tuple[PlannedCell, tuple[Piece, ...]]]:
+    by_variant: dict[str, list[Piece]] = {}
+    for piece in job.pieces:
+        by_variant.setdefault(piece.variant.id, []).append(piece)
+    cells = (planned for planned in job.plan.cells if planned.variant is not None)
+    return [(planned, tuple(by_variant.get(_id(planned), ()))) for planned in cells]
+
+
+def _id(planned: PlannedCell) -> str:
+    return planned.variant.id if planned.variant else str(planned.cell)
+
+
+def _collect(futures: Mapping[Future[Outcome], PlannedCell], outcomes: dict[str, Outcome], tools: Tools) -> None:
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+        for future in done:
+            outcome = future.result()
+            outcomes[outcome.variant] = outcome
+            tools.reporter.report(VariantFinished(outcome=outcome))
+
+
+def _collect_done(futures: Iterable[Future[Outcome]], outcomes: dict[str, Outcome]) -> None:
+    for future in futures:
+        if future.done() and not future.cancelled() and future.exception() is None:
+            outcome = future.result()
+            outcomes.setdefault(outcome.variant, outcome)
+
+
+def _one(planned: PlannedCell, group: Sequence[Piece], job: Job, tools: Tools) -> Outcome:
+    """Bring one variant to its end, whatever that is."""
+    identifier = _id(planned)
+    started = tools.clock.monotonic()
+    log = tools.records.log(identifier)
+    if identifier in job.failed:
+        return outcome_of(identifier, Status.FAILED, job.failed[identifier], log)
+    try:
+        shown = [_piece(piece, _targets(planned, job.matrix), job, tools) for piece in group]
+    except Exception as error:  # noqa: BLE001 - whatever one variant runs into, the others go on
+        status = Status.ABORTED if isinstance(error, InterruptedRunError) else Status.FAILED
+        outcome = outcome_of(identifier, status, told(error), log)
+        return dataclasses.replace(outcome, seconds=tools.clock.monotonic() - started)
+    digests = {str(piece.platform): one.image.digest for piece, one in zip(group, shown, strict=True)}
+    return _passed(identifier, shown, digests, tools.clock.monotonic() - started, str(log))
+
+
+def _passed(identifier: str, shown: Sequence[_Shown], digests: Mapping[str, Digest | None], seconds: float, log: str) -> Outcome:
+    known = {platform: digest for platform, digest in digests.items() if digest is not None}
+    notes = sorted({one.note for one in shown if one.note})
+    return Outcome(
+        variant=identifier,
+        status=Status.PASSED,
+        tier=min((one.tier for one in shown), key=lambda tier: tier.rank),
+        digest=next(iter(known.values())) if len(digests) == 1 and known else None,
+        digests=known,
+        seconds=seconds,
+        reason="; ".join(notes) or None,
+        fresh=any(one.fresh for one in shown),
+        log=log,
+    )
+
+
+def _targets(planned: PlannedCell, matrix: Matrix) -> tuple[Target, ...]:
+    """Return the applicable targets of a cell, less those that refuse it."""
+    return tuple(
+        target
+        for target in matrix.targets
+        if target.name in planned.verdicts and planned.verdicts[target.name].verdict is not Verdict.UNSUPPORTED
+    )
+
+
+def _piece(piece: Piece, targets: Sequence[Target], job: Job, tools: Tools) -> _Shown:
+    """Build and test one piece, as far as an earlier run has not done it already."""
+    log = tools.records.log(piece.variant.id)
+    image = None if job.again and job.build else tools.engine.inspect(piece.tag)
+    fresh = image is None
+    if image is None:
+        if not job.build:
+            msg = f"{piece.variant.id} is not built here: the engine has no image {piece.tag}"
+            raise SmokeTestFailedError(msg, hint="run imgbuild matrix build on the matrix file first")
+        image = make(piece, job.matrix, tools, log)
+    fitting = [target for target in targets if target.platform == piece.platform]
+    local = [target for target in fitting if target.runner.kind == "local"]
+    tiers: list[Tier] = []
+    places: Sequence[Target | None] = local or (None,)
+    for target in places:
+        known = None if job.again else _known(piece, image, target, job.known)
+        fresh = fresh or known is None
+        evidence = known or smoke_test(piece, image, target, limits=job.matrix.limits, tools=tools, log=log)
+        _refuse_failures(evidence)
+        tiers.append(evidence.tier)
+    elsewhere = [target.name for target in fitting if target not in local]
+    if elsewhere:
+        tiers.append(Tier.HOST_CPU)
+    note = f"tested here without the device; not tested on {', '.join(elsewhere)}" if elsewhere else None
+    return _Shown(image=image, tier=min(tiers, key=lambda tier: tier.rank), fresh=fresh, note=note)
+
+
+def _known(piece: Piece, image: ImageInfo, target: Target | None, known: Sequence[Evidence]) -> Evidence | None:
+    scripts = scripts_for(piece, target)
+    name = target.name if target else ""
+    for evidence in known:
+        same = (evidence.variant, evidence.platform, evidence.target) == (piece.variant.id, piece.platform, name)
+        if same and holds(evidence, piece, image, scripts):
+            return evidence
+    return None
+
+
+def _refuse_failures(evidence: Evidence) -> None:
+    failed = failures(evidence)
+    if failed:
+        text = "; ".join(f"probe {result.name}: {result.reason or 'failed'}" for result in failed)
+        where = f" on {evidence.target}" if evidence.target else ""
+        msg = f"{evidence.variant}{where}: {text}"
+        raise SmokeTestFailedError(msg, hint="read the log for the probe's whole output")
+
+
+def _aborted(identifier: str) -> Outcome:
+    text = "the run was interrupted before this variant began"
+    return Outcome(variant=identifier, status=Status.ABORTED, reason=text, exit_code=InterruptedRunError.exit_code)

@@ -1,0 +1,53 @@
+"""How things end: from any error to an outcome, and from all outcomes to one exit code."""
+
+from __future__ import annotations
+
+import errno
+import traceback
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from builder.errors import HostBlockedError, ImgbuildError
+from builder.model.evidence import Outcome, Status
+
+_ORDER = (130, 143, 1, 8, 9, 10, 3, 5, 6, 7, 11, 4)
+_BLOCKED = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE}
+
+
+class _BugError(ImgbuildError):
+    """Something we did not foresee; its traceback is in the variant's log."""
+
+    exit_code = 1
+
+
+def told(error: Exception) -> ImgbuildError:
+    """Return any error as one of ours: the host's refusals as they are, the rest as a bug with its traceback."""
+    if isinstance(error, ImgbuildError):
+        return error
+    if isinstance(error, OSError) and error.errno in _BLOCKED:
+        text = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+        return HostBlockedError(text, hint="make room or give the rights, then run the same command again")
+    lines = traceback.format_exception(error)
+    msg = f"this is a bug in imgbuild: {type(error).__name__}: {error}"
+    return _BugError(msg, hint="please report it with the variant's log", details=tuple("".join(lines).splitlines()))
+
+
+def outcome_of(variant: str, status: Status, error: ImgbuildError, log: Path) -> Outcome:
+    """Return the outcome of a variant that did not pass; the error's details go to the end of its log."""
+    with suppress(OSError), log.open("a", encoding="utf-8") as file:
+        file.write("".join(f"{line}\n" for line in (*error.details, f"error: {error.message}")))
+    return Outcome(
+        variant=variant,
+        status=status,
+        reason=error.message,
+        hint=error.hint,
+        exit_code=error.exit_code,
+        log=str(log),
+    )
+
+
+def exit_code(outcomes: Iterable[Outcome]) -> int:
+    """Return the run's exit code: the first that occurred, in the order the README lists; 0 when none did."""
+    seen = {outcome.exit_code for outcome in outcomes}
+    return next((code for code in _ORDER if code in seen), 0)
