@@ -31,7 +31,11 @@ class RenderedContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildRequest:
-    """One image to build: a complete context folder, and the tag the image gets locally."""
+    """One image to build: a complete context folder, and the tag the image gets locally.
+
+    ``network`` is whether its ``RUN`` steps may reach a network (podman 4.3 has no ``RUN --network``).
+    ``log`` is where the caller keeps what ``on_line`` gets, to be named when the build fails.
+    """
 
     variant: str
     context: Path
@@ -40,6 +44,8 @@ class BuildRequest:
     labels: Mapping[str, str] = field(default_factory=dict)
     seconds: int | None = None
     mirrors: Mapping[str, str] = field(default_factory=dict)
+    network: bool = False
+    log: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,122 @@
+"""From what an engine wrote when it failed to the error a user sees."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+
+from builder.errors import BuildFailedError, HostBlockedError, ImgbuildError, MismatchError, UnreachableError
+from builder.model.build import BuildRequest
+
+DETAIL_LINES = 20
+_DISK_FULL = re.compile(r"no space left on device|disk quota exceeded|not enough (?:free )?disk space", re.IGNORECASE)
+_ABSENT = re.compile(
+    r"manifest unknown|manifest for \S+ not found|name unknown|name_unknown|does not exist|no matching manifest"
+    r"|no image found in (?:manifest list|image index)|no match for platform|: not found|404 \(?not found",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(
+    r"unauthorized|authentication required|denied|\b401\b|\b403 \(?forbidden|no basic auth credentials", re.IGNORECASE
+)
+_UNASKED = re.compile(
+    r"no such host|connection refused|connection reset|i/o timeout|tls handshake|network is unreachable|no route to host"
+    r"|server misbehaving|temporary failure in name resolution|too ?many ?requests|deadline exceeded|x509|certificate"
+    r"|proxyconnect|unexpected http status|\b50[0234] [a-z]|gave http response|\bEOF\b",
+    re.IGNORECASE,
+)
+
+
+class Log:
+    """Hands lines on, and keeps the last of them and every line that matches ``mark``."""
+
+    def __init__(self, on_line: Callable[[str], None] | None, mark: re.Pattern[str] | None = None) -> None:
+        self._on_line = on_line
+        self._mark = mark
+        self.marked: list[str] = []
+        self._last: deque[str] = deque(maxlen=DETAIL_LINES)
+        self.disk_full: str | None = None
+
+    def __call__(self, line: str) -> None:
+        """Take one line."""
+        self._last.append(line)
+        if self.disk_full is None and _DISK_FULL.search(line):
+            self.disk_full = line.strip()
+        if self._mark is not None and (match := self._mark.fullmatch(line)):
+            self.marked.append(match[1])
+        if self._on_line is not None:
+            self._on_line(line)
+
+    @property
+    def end(self) -> tuple[str, ...]:
+        """The last lines."""
+        return tuple(self._last)
+
+
+def disk_full(engine: str, where: str, line: str, details: tuple[str, ...] = ()) -> HostBlockedError:
+    """Return the error for a disk that filled up; ``where`` is the engine's folder, or empty."""
+    place = f" ({where!r})" if where else ""
+    return HostBlockedError(
+        f"the disk that {engine} keeps its images on{place} is full: {line[-200:]!r}",
+        hint=f"free some space, for example with '{engine} image prune', and run the same command again",
+        details=details,
+    )
+
+
+def is_disk_full(text: str) -> bool:
+    """Return whether a message says that a disk is full."""
+    return _DISK_FULL.search(text) is not None
+
+
+def registry_failure(text: str, what: str, engine: str, details: tuple[str, ...] = ()) -> ImgbuildError | None:
+    """Return the error for an image that a registry does not have or could not be asked for, else ``None``.
+
+    ``text`` is the engine's own message about that one image, ``what`` names the image in ours.
+    """
+    said = f"{engine} says {_last_part(text)!r}"
+    if _ABSENT.search(text):
+        return MismatchError(
+            f"{what} is not in its registry: {said}",
+            hint="check name, tag and digest; if the lock names it, run imgbuild matrix lock --update",
+            details=details,
+        )
+    if _REFUSED.search(text):
+        return UnreachableError(
+            f"the registry does not let us read {what}: {said}",
+            hint=f"check the name; if it is private, log in first with '{engine} login'",
+            details=details,
+        )
+    if _UNASKED.search(text):
+        return UnreachableError(
+            f"the registry could not be asked for {what}: {said}",
+            hint="check network, proxy and registry name, and run the same command again",
+            details=details,
+        )
+    return None
+
+
+def step_failure(request: BuildRequest, engine: str, step: str | None, why: str, log: Log) -> BuildFailedError:
+    """Return the error for a build that failed; ``step`` is the instruction that did, where it is known."""
+    where = f" at the step {step!r}" if step else ""
+    return BuildFailedError(f"{request.variant} did not build{where}: {why}", hint=_look(request, engine), details=log.end)
+
+
+def too_slow(request: BuildRequest, engine: str, log: Log) -> BuildFailedError:
+    """Return the error for a build that was ended by its time limit."""
+    return BuildFailedError(
+        f"{request.variant} did not build within {request.seconds} seconds and was ended",
+        hint=f"raise 'seconds' under 'limits' in the matrix; {_look(request, engine)}",
+        details=log.end,
+    )
+
+
+def _look(request: BuildRequest, engine: str) -> str:
+    if request.log is not None:
+        return f"the whole log is in {str(request.log)!r}"
+    return f"what {engine} wrote last is below"
+
+
+def _last_part(text: str, limit: int = 300) -> str:
+    """Return one line of a message, its end when it is long: engines put the cause last."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"… {line[-limit:]}"
