@@ -1,0 +1,214 @@
+"""Questions to the catalog, and the names people write for what is in it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from builder.catalog.load import Records
+from builder.model.facts import (
+    Accelerator,
+    Arch,
+    Distribution,
+    Drivers,
+    Framework,
+    Image,
+    IndexFacts,
+    Stack,
+    StackRelease,
+    Vendor,
+)
+
+_SIZE = re.compile(r"\d+\s*g(?:i?b)?\b")
+_NOISE = re.compile(r"gpu|accelerator|card|graphics|adapter|hbm\d?e?|gddr\d\w?|pcie?|sxm\d?|oam|nvl|smc")
+_SEPARATORS = re.compile(r"[^a-z0-9+]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """What a written name may mean: one canonical name in ``found``, or several; else ``close`` ones."""
+
+    found: tuple[str, ...] = ()
+    close: tuple[str, ...] = ()
+
+    @property
+    def only(self) -> str | None:
+        """The one meaning, ``None`` when there is none or several."""
+        return self.found[0] if len(self.found) == 1 else None
+
+
+def _close(text: str, known: Iterable[str]) -> tuple[str, ...]:
+    return tuple(difflib.get_close_matches(text, list(known), n=3, cutoff=0.6))
+
+
+class Catalog:
+    """The facts, asked by canonical name; files are read when they are first needed."""
+
+    def __init__(self, overlay: Path | None = None) -> None:
+        self._records = Records(overlay)
+        self._models: dict[str, dict[str, Accelerator]] = {}
+        self._aliases: dict[str, dict[str, str]] = {}
+
+    @property
+    def files_read(self) -> tuple[str, ...]:
+        """Which files were parsed so far, in order, such as ``stacks/cuda``."""
+        return tuple(self._records.folder.read)
+
+    def stack_names(self) -> tuple[str, ...]:
+        """Return every stack's canonical name."""
+        return self._records.folder.names("stacks")
+
+    def framework_names(self) -> tuple[str, ...]:
+        """Return every framework's canonical name."""
+        return self._records.folder.names("frameworks")
+
+    def vendor_names(self) -> tuple[str, ...]:
+        """Return every vendor that has accelerators."""
+        return self._records.folder.names("accelerators")
+
+    def stack(self, name: str) -> Stack | None:
+        """Return a stack with its releases."""
+        return self._records.stack(name)
+
+    def stack_release(self, name: str, version: Version) -> StackRelease | None:
+        """Return a release; of a series such as ``12.8`` its newest, which asks the most of a driver."""
+        stack = self.stack(name)
+        if stack is None:
+            return None
+        exact = next((release for release in stack.releases if release.version == version), None)
+        if exact is not None:
+            return exact
+        length = len(version.release)
+        series = [release for release in stack.releases if release.version.release[:length] == version.release]
+        return series[-1] if series else None
+
+    def framework(self, name: str) -> Framework | None:
+        """Return a framework with its releases and wheels."""
+        return self._records.framework(name)
+
+    def images(self, framework: str, stack: str) -> tuple[Image, ...]:
+        """Return the vendor images that hold a framework on a stack."""
+        return self._records.images(f"{framework}-{stack}")
+
+    def stack_images(self, stack: str) -> tuple[Image, ...]:
+        """Return the vendor images that hold a stack and no framework."""
+        return self._records.images(f"stack-{stack}")
+
+    def image_files(self) -> tuple[str, ...]:
+        """Return the names of all files of images."""
+        return self._records.folder.names("bases")
+
+    def images_of(self, file: str) -> tuple[Image, ...]:
+        """Return the images of one file of ``image_files``."""
+        return self._records.images(file)
+
+    def accelerators(self, vendor: str) -> tuple[Accelerator, ...]:
+        """Return all accelerators of a vendor."""
+        devices = self._records.devices(vendor)
+        return () if devices is None else devices.models
+
+    def archs(self, vendor: str) -> Mapping[str, Arch]:
+        """Return all archs of a vendor, by name."""
+        devices = self._records.devices(vendor)
+        return {} if devices is None else devices.archs
+
+    def accelerator(self, name: str) -> Accelerator | None:
+        """Return an accelerator by its canonical ``vendor/model``."""
+        vendor = name.partition("/")[0]
+        if vendor not in self._models:
+            self._models[vendor] = {accelerator.name: accelerator for accelerator in self.accelerators(vendor)}
+        return self._models[vendor].get(name)
+
+    def by_arch(self, arch: str) -> tuple[Accelerator, ...]:
+        """Return every accelerator of an arch such as ``sm_90``."""
+        return tuple(a for vendor in self.vendor_names() for a in self.accelerators(vendor) if a.arch == arch)
+
+    def drivers(self, numbering: str) -> Drivers | None:
+        """Return what is known about one way of numbering drivers."""
+        return self._records.drivers(numbering)
+
+    def vendor(self, name: str) -> Vendor | None:
+        """Return a vendor."""
+        return self._records.vendor(name)
+
+    def distributions(self) -> tuple[Distribution, ...]:
+        """Return all releases of distributions, oldest first."""
+        return self._records.distributions
+
+    def distribution(self, label: str) -> Distribution | None:
+        """Return a release by its label, such as ``ubuntu24.04``."""
+        return next((item for item in self.distributions() if item.release.label == label), None)
+
+    def index(self, name: str) -> IndexFacts | None:
+        """Return a package index by name."""
+        return self._records.indexes.get(name)
+
+    def indexes(self) -> tuple[IndexFacts, ...]:
+        """Return all package indexes."""
+        return tuple(self._records.indexes.values())
+
+    def canonical_framework(self, text: str) -> Named:
+        """Return the framework a name means: ``torch`` is ``pytorch``, ``ORT`` is ``onnxruntime``."""
+        return self._canonical("frameworks", text, "releases")
+
+    def canonical_stack(self, text: str) -> Named:
+        """Return the stack a name means: ``xpu`` is ``oneapi``."""
+        return self._canonical("stacks", text, "releases")
+
+    def _canonical(self, kind: str, text: str, stop: str) -> Named:
+        written = canonicalize_name(text)
+        names = self._records.folder.names(kind)
+        if written in names:
+            return Named(found=(written,))
+        if kind not in self._aliases:
+            self._aliases[kind] = {
+                canonicalize_name(alias): name
+                for name, head in self._records.folder.heads(kind, stop)
+                for alias in str(head.get("aliases") or "").split()
+            }
+        aliases = self._aliases[kind]
+        if written in aliases:
+            return Named(found=(aliases[written],))
+        close = _close(written, [*names, *aliases])
+        return Named(close=tuple(dict.fromkeys(aliases.get(name, name) for name in close)))
+
+    def canonical_accelerator(self, text: str) -> Named:
+        """Return the accelerators a name may mean: ``H100 80GB HBM3`` is ``nvidia/h100``.
+
+        Vendor words, memory sizes and form factors do not count. An arch (``sm_90``) means every
+        accelerator of that arch.
+        """
+        written = text.strip().lower()
+        vendor, slash, model = written.partition("/")
+        if slash and self.accelerator(written) is not None:
+            return Named(found=(written,))
+        vendors = (vendor,) if slash and vendor in self.vendor_names() else self.vendor_names()
+        wanted = self._reduced(model if slash else written)
+        found: list[str] = []
+        known: dict[str, str] = {}
+        for accelerator in (item for name in vendors for item in self.accelerators(name)):
+            model_name = accelerator.name.partition("/")[2]
+            spellings = {self._reduced(spelling) for spelling in (model_name, accelerator.title, *accelerator.aliases)}
+            if wanted and (wanted in spellings or written == accelerator.arch):
+                found.append(accelerator.name)
+            known[model_name] = accelerator.name
+        if found:
+            return Named(found=tuple(found))
+        return Named(close=tuple(known[name] for name in _close(model if slash else written, known)))
+
+    def _reduced(self, text: str) -> str:
+        """Return a spelling without vendor words, memory and form factor: letters and digits only."""
+        words = _SEPARATORS.split(_SIZE.sub(" ", text.lower()))
+        vendors = {word for name in self._records.folder.names("vendors") if (v := self.vendor(name)) for word in v.words}
+        return "".join(word for word in words if word and not _NOISE.fullmatch(word) and word not in vendors)
+
+
+def load_catalog(overlay: Path | None = None) -> Catalog:
+    """Return the catalog that ships, with a private folder of the same shape laid over it."""
+    return Catalog(overlay)

@@ -1,0 +1,172 @@
+"""Which candidate a cell gets, and why the better ones were passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from builder.catalog.query import Catalog
+from builder.model.facts import Absent
+from builder.model.matrix import BaseChoice, BaseKind, Target
+from builder.model.oci import Platform
+from builder.model.verdict import Decision, Effect, Reason, Verdict, combine
+from builder.solve.candidate import Asked, Candidate, candidates
+from builder.solve.merge import merged
+from builder.solve.places import Places
+from builder.solve.rules import judge
+from builder.solve.rules.package import artifact, build_name, pre_release
+from builder.solve.rules.reason import note, refuses, unknown
+from builder.solve.subject import Subject
+
+_KIND_WORDS = {
+    BaseKind.VENDOR: "vendor image",
+    BaseKind.STACK: "wheel for a vendor's stack image",
+    BaseKind.DISTRIBUTION: "wheel for a distribution",
+    BaseKind.IMAGE: "wheel for the image",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What became of a cell: ``admitted`` tells whether ``candidate`` may be built or is only the closest one."""
+
+    candidate: Candidate | None = None
+    admitted: bool = False
+    reasons: tuple[Reason, ...] = ()
+    verdicts: Mapping[str, Decision] = field(default_factory=dict)
+    not_applicable: tuple[str, ...] = ()
+
+
+class Chooser:
+    """Chooses for cells of one matrix; verdicts are kept by build, platform and target."""
+
+    def __init__(self, catalog: Catalog, targets: Sequence[Target]) -> None:
+        self._catalog = catalog
+        self._targets = targets
+        self._places = Places(catalog)
+        self._decided: dict[tuple[str, str, str], Decision] = {}
+
+    def choose(self, asked: Asked, choices: Sequence[BaseChoice]) -> Choice:
+        """Try the kinds of base in order; within one, the best candidate that stands on some target."""
+        reasons: list[Reason] = []
+        closest: list[Candidate] = []
+        for choice in choices:
+            found = candidates(asked, choice, self._catalog)
+            passed: list[tuple[Candidate, Reason]] = []
+            for candidate in found:
+                barrier = self._barrier(candidate)
+                if barrier is None:
+                    kept = [*reasons, *_passed_over(choice, passed), *self._own(asked, candidate)]
+                    return self._finished(candidate, kept, admitted=True)
+                passed.append((candidate, barrier))
+            reasons.extend(_passed_over(choice, passed) if found else (self._none(asked, choice),))
+            closest.extend(candidate for candidate, _ in passed)
+        if not closest:
+            return Choice(reasons=tuple(reasons), not_applicable=self._not_applicable(asked.stack_name, asked.platforms))
+        nearest = max(closest, key=self._nearness)
+        return self._finished(nearest, reasons, admitted=False)
+
+    def _finished(self, candidate: Candidate, reasons: list[Reason], *, admitted: bool) -> Choice:
+        return Choice(
+            candidate=candidate,
+            admitted=admitted,
+            reasons=tuple(reasons),
+            verdicts=self._verdicts(candidate),
+            not_applicable=self._not_applicable(candidate.stack.name, candidate.platforms),
+        )
+
+    def _barrier(self, candidate: Candidate) -> Reason | None:
+        """Return why a candidate cannot be the variant: a barrier of its own, or refused on every applicable target."""
+        if candidate.barriers:
+            return candidate.barriers[0]
+        verdicts = self._verdicts(candidate)
+        if not verdicts or any(decision.verdict is not Verdict.UNSUPPORTED for decision in verdicts.values()):
+            return None
+        target, decision = next(iter(verdicts.items()))
+        first = next(reason for reason in decision.reasons if reason.effect is Effect.REFUSES)
+        where = f"on {target}" if len(verdicts) == 1 else f"on every target it is for ({', '.join(verdicts)}); on {target}"
+        return Reason(rule=first.rule, effect=Effect.REFUSES, text=f"unsupported {where}: {first.text}", source=first.source)
+
+    def _nearness(self, candidate: Candidate) -> tuple[int, int]:
+        """Order candidates that may not be built: fewer barriers, then fewer refusals; the first of equals wins."""
+        refused = sum(decision.verdict is Verdict.UNSUPPORTED for decision in self._verdicts(candidate).values())
+        return -len(candidate.barriers), -refused
+
+    def _applicable(self, stack: str, platforms: Sequence[Platform]) -> tuple[Target, ...]:
+        return tuple(target for target in self._targets if target.platform in platforms and self._places.drives(stack, target))
+
+    def _not_applicable(self, stack: str, platforms: Sequence[Platform]) -> tuple[str, ...]:
+        applicable = self._applicable(stack, platforms)
+        return tuple(target.name for target in self._targets if target not in applicable)
+
+    def _verdicts(self, candidate: Candidate) -> Mapping[str, Decision]:
+        applicable = self._applicable(candidate.stack.name, candidate.platforms)
+        return {target.name: self._decide(candidate, target) for target in applicable}
+
+    def _decide(self, candidate: Candidate, target: Target) -> Decision:
+        name = build_name(candidate.build)
+        key = (f"{name} {candidate.stack.label}", str(target.platform), target.name)
+        if key not in self._decided:
+            place = self._places.of(target, candidate.stack.name)
+            decision = judge(self._subject(candidate, target.platform), place.place)
+            extra = [*place.problems, *(r for r in (artifact(candidate.build),) if r.effect is Effect.UNKNOWN)]
+            reasons = (*decision.reasons, *extra)
+            self._decided[key] = Decision(verdict=combine(reasons), reasons=reasons)
+        return self._decided[key]
+
+    def _subject(self, candidate: Candidate, platform: Platform) -> Subject:
+        stack = self._catalog.stack(candidate.stack.name)
+        if stack is None:
+            msg = f"the stack {candidate.stack.name!r} is not in the catalog"
+            raise LookupError(msg)
+        build, version = candidate.build, candidate.stack.version
+        drivers = self._catalog.drivers(stack.numbering) if stack.numbering else None
+        series = None if version is None else f"{version.major}.{version.minor}"
+        return Subject(
+            stack=stack,
+            version=version,
+            release=candidate.release,
+            build=build_name(build),
+            code=build.code.get(platform),
+            code_source=build.code_source,
+            compat=getattr(build, "compat", None),
+            cpu_level=getattr(build, "cpu_level", None),
+            platform=platform,
+            packages=() if drivers is None else tuple(package for package in drivers.compat if package.stack == series),
+        )
+
+    def _own(self, asked: Asked, candidate: Candidate) -> list[Reason]:
+        """Return what is to say of the chosen candidate itself, free of targets."""
+        found = [artifact(candidate.build)]
+        early = pre_release(candidate.build)
+        if early is not None:
+            found.append(early)
+        missing = [str(platform) for platform in asked.platforms if platform not in candidate.platforms]
+        if missing:
+            text = f"{build_name(candidate.build)} is not there for {', '.join(missing)}; the variant is made without"
+            found.append(note("PLT004", text, candidate.build.source))
+        return found
+
+    def _none(self, asked: Asked, choice: BaseChoice) -> Reason:
+        """Return why a kind of base has no candidate at all: known not to exist, or not in the catalog."""
+        framework = self._catalog.framework(asked.framework_name)
+        absent = [] if framework is None else [item for item in framework.absent if _covers(item, asked)]
+        what = f"{asked.framework} on {asked.stack}"
+        if absent:
+            return refuses("CAT002", f"passed over {choice.kind.value}: known not to exist: {absent[0].text}", absent[0].source)
+        checked = "" if framework is None else f" (checked {framework.source.checked})"
+        text = f"passed over {choice.kind.value}: no {_KIND_WORDS[choice.kind]} of {what} is in the catalog{checked}"
+        return unknown("CAT001", text, None if framework is None else framework.source)
+
+
+def _covers(item: Absent, asked: Asked) -> bool:
+    """Return whether something known not to exist is what the cell asks for."""
+    if item.stack != asked.stack_name:
+        return False
+    written = asked.framework.written_version
+    return not item.versions or (written is not None and str(written) in item.versions.split())
+
+
+def _passed_over(choice: BaseChoice, passed: Sequence[tuple[Candidate, Reason]]) -> list[Reason]:
+    """Name candidates that were passed over, one reason per cause."""
+    return merged(choice.kind.value, passed)
