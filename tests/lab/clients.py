@@ -27,9 +27,10 @@ def make(place: Place, programs: Path) -> None:
 def containers_conf() -> str:
     """Return podman's settings: runc and cgroupfs (crun refuses hybrid cgroups), no proxy in containers."""
     limits = []
-    for name, kind in (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC)):
+    for name, kind, wanted in (("nofile", resource.RLIMIT_NOFILE, 65536), ("nproc", resource.RLIMIT_NPROC, 32768)):
         hard = resource.getrlimit(kind)[1]
-        limits += [f'"{name}={hard}:{hard}"'] if hard != resource.RLIM_INFINITY else []
+        most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+        limits.append(f'"{name}={most}:{most}"')
     return (
         f"[containers]\ndefault_ulimits = [{', '.join(limits)}]\nhttp_proxy = false\n"
         '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'

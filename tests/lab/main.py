@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from tests.lab import certificates, clients, daemons, network, place, programs
+from tests.lab import certificates, clients, daemons, network, place, programs, publish
 from tests.lab.place import LabError, Place
 from tests.lab.process import pid_of
 
@@ -53,6 +53,10 @@ def parser() -> argparse.ArgumentParser:
     status = commands.add_parser("status", help="what runs")
     status.add_argument("--json", action="store_true")
     status.set_defaults(command=show_status)
+
+    listed = commands.add_parser("bases", help="the stand-in bases in the registry")
+    listed.add_argument("--json", action="store_true")
+    listed.set_defaults(command=show_bases)
 
     commands.add_parser("env", help='shell lines: eval "$(tests/lab/lab env)"').set_defaults(command=show_env)
 
@@ -98,6 +102,9 @@ def bring_up(given: argparse.Namespace) -> None:
         clients.make(here, root)
         timed("registry", lambda: daemons.registry(here))
         timed("proxy", lambda: daemons.proxy(here, given.passed))
+        if not given.no_bases:
+            listed = timed("stand-in bases", lambda: publish.publish(here, say))
+            say(f"lab: {sum(one['missing'] is None for one in listed)} stand-in bases")
         mtu = network.up(here)
         timed("docker", lambda: daemons.docker(here, "docker", mtu))
         if given.classic:
@@ -139,6 +146,18 @@ def show_status(given: argparse.Namespace) -> int:
             sys.stdout.write(f"{name:<16} pid {pid}\n")
         sys.stdout.write("" if services else "nothing runs\n")
     return 0 if services else 1
+
+
+def show_bases(given: argparse.Namespace) -> None:
+    """List the stand-ins that the registry has, and those that were left out."""
+    here = up_or_refuse()
+    kept = here.state / "bases.json"
+    listed = json.loads(kept.read_text())["bases"] if kept.exists() else []
+    if given.json:
+        sys.stdout.write(json.dumps(listed, indent=1) + "\n")
+        return
+    for one in listed:
+        sys.stdout.write(f"{one['reference']}  {one['missing'] or one['digest']}\n")
 
 
 def show_env(_given: argparse.Namespace) -> None:
