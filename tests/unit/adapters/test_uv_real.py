@@ -1,0 +1,127 @@
+"""The real uv, on indexes of stub wheels made here; and once on the index this machine reaches."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from packaging.version import Version
+
+from builder.adapters.pip_config import PipConfig, named_indexes, read_pip_config
+from builder.adapters.process import LocalProcesses
+from builder.adapters.stub_wheels import stub_wheel
+from builder.adapters.uv import UvResolver
+from builder.errors import UnsatisfiableError
+from builder.model.lock import Installed, LockedPackage
+from builder.model.oci import Platform
+from builder.model.plan import Index
+
+AMD64 = Platform.parse("linux/amd64")
+
+
+def put(folder: Path, name: str, version: str, *requires: str) -> Path:
+    """Write a wheel into a folder, and return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file, data = stub_wheel(name, Version(version), requires)
+    (folder / file).write_bytes(data)
+    return folder / file
+
+
+def index(root: Path, projects: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
+    """Write a simple index of wheels into a folder, and return its URL."""
+    for project, versions in projects.items():
+        folder = root / "simple" / project
+        links = []
+        for version, requires in versions.items():
+            path = put(folder, project, version, *requires)
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            links.append(f'<a href="{path.name}#sha256={digest}">{path.name}</a>')
+        (folder / "index.html").write_text("<!DOCTYPE html><html><body>" + "\n".join(links) + "</body></html>")
+    return (root / "simple").as_uri()
+
+
+def resolve(
+    tmp_path: Path,
+    config: PipConfig,
+    requirements: Sequence[str],
+    installed: Sequence[Installed] = (),
+    indexes: Sequence[Index] = (),
+) -> dict[str, LockedPackage]:
+    resolver = UvResolver(LocalProcesses(), config=config, cache=tmp_path / "cache", environment=os.environ)
+    found = resolver.resolve(requirements, python="3.12", platform=AMD64, glibc="2.36", indexes=indexes, installed=installed)
+    return {package.name: package for package in found}
+
+
+@pytest.mark.process
+def test_a_name_comes_only_from_the_first_index_that_has_it(tmp_path: Path) -> None:
+    own = Index(name="cu126", url=index(tmp_path / "cu126", {"torch": {"2.9.1+cu126": ["triton==3.5"]}, "triton": {"3.5": []}}))
+    pip = index(tmp_path / "pip", {"torch": {"2.9.1": [], "2.10": []}, "app": {"1": ["torch==2.9.*"]}})
+    extra = index(tmp_path / "extra", {"app": {"9": []}, "private": {"4": []}})
+    config = PipConfig(indexes=named_indexes("index", [pip, extra]))
+    found = resolve(tmp_path, config, ["app", "private"], indexes=(own,))
+    assert {name: (package.version, package.index) for name, package in found.items()} == {
+        "app": ("1", config.indexes[0].name),
+        "private": ("4", config.indexes[1].name),
+        "torch": ("2.9.1+cu126", "cu126"),
+        "triton": ("3.5", "cu126"),
+    }
+    assert found["torch"].file == "torch-2.9.1+cu126-py3-none-any.whl"
+    wheel = next((tmp_path / "cu126").rglob("torch-*.whl"))
+    assert found["torch"].sha256 == hashlib.sha256(wheel.read_bytes()).hexdigest()
+    assert (found["torch"].requested_by, found["triton"].requested_by) == (("app",), ("torch",))
+
+
+@pytest.mark.process
+def test_the_base_stays_as_it_is_and_links_are_candidates(tmp_path: Path) -> None:
+    put(tmp_path / "wheels", "app", "2", "torch==2.9.*", "numpy==1.*")
+    config = PipConfig(
+        indexes=named_indexes(
+            "index", [index(tmp_path / "pip", {"app": {"1": []}, "numpy": {"2.0": []}, "torch": {"2.10": []}})]
+        ),
+        find_links=named_indexes("find-links", [str(tmp_path / "wheels"), str(tmp_path / "missing")]),
+    )
+    base = (
+        Installed(name="torch", version="2.9.0a0+145a3a7bda.nv25.10", requires=("numpy", "gone>=1")),
+        Installed(name="numpy", version="1.26.4"),
+    )
+    found = resolve(tmp_path, config, ["app", "torch==2.9.*"], installed=base)
+    assert {name: (package.version, package.index) for name, package in found.items()} == {
+        "app": ("2", config.find_links[0].name)
+    }
+
+
+@pytest.mark.process
+def test_a_conflict_with_the_base_is_explained(tmp_path: Path) -> None:
+    config = PipConfig(
+        indexes=named_indexes("index", [index(tmp_path / "pip", {"app": {"1": ["numpy==2.0"]}, "numpy": {"2.0": []}})])
+    )
+    with pytest.raises(UnsatisfiableError) as caught:
+        resolve(tmp_path, config, ["app"], installed=(Installed(name="numpy", version="1.26.4"),))
+    assert caught.value.message.startswith("the base has numpy 1.26.4, which does not fit: because ")
+    assert "app" in caught.value.message
+
+
+@pytest.mark.process
+def test_pips_constraints_hold(tmp_path: Path) -> None:
+    (tmp_path / "constraints.txt").write_text("app<2\n")
+    config = PipConfig(
+        indexes=named_indexes("index", [index(tmp_path / "pip", {"app": {"1": [], "2": []}})]),
+        constraints=(str(tmp_path / "constraints.txt"),),
+    )
+    assert resolve(tmp_path, config, ["app"])["app"].version == "1"
+
+
+@pytest.mark.network
+def test_the_index_this_machine_reaches_answers_for_another_python_and_platform(tmp_path: Path) -> None:
+    config = read_pip_config(os.environ)
+    resolver = UvResolver(LocalProcesses(), config=config, cache=tmp_path, environment=os.environ)
+    found = resolver.resolve(
+        ["numpy==2.4.*"], python="3.13", platform=Platform.parse("linux/arm64"), glibc="2.36", indexes=(), installed=()
+    )
+    assert [package.name for package in found] == ["numpy"]
+    assert "cp313" in found[0].file
+    assert found[0].file.endswith("aarch64.whl")
+    assert len(found[0].sha256) == 64
