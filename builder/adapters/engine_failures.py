@@ -22,7 +22,8 @@ _REFUSED = re.compile(
 _UNASKED = re.compile(
     r"no such host|connection refused|connection reset|i/o timeout|tls handshake|network is unreachable|no route to host"
     r"|server misbehaving|temporary failure in name resolution|too ?many ?requests|deadline exceeded|x509|certificate"
-    r"|proxyconnect|unexpected http status|\b50[0234] [a-z]|gave http response|\bEOF\b",
+    r"|proxyconnect|unexpected http status|\b50[0234] [a-z]|gave http response|failed to do request"
+    r"|pinging container registry|\bEOF\b",
     re.IGNORECASE,
 )
 
@@ -39,7 +40,8 @@ class Log:
 
     def __call__(self, line: str) -> None:
         """Take one line."""
-        self._last.append(line)
+        if line.strip():
+            self._last.append(line)
         if self.disk_full is None and _DISK_FULL.search(line):
             self.disk_full = line.strip()
         if self._mark is not None and (match := self._mark.fullmatch(line)):
@@ -68,10 +70,13 @@ def is_disk_full(text: str) -> bool:
     return _DISK_FULL.search(text) is not None
 
 
-def registry_failure(text: str, what: str, engine: str, details: tuple[str, ...] = ()) -> ImgbuildError | None:
+def registry_failure(
+    text: str, what: str, engine: str, details: tuple[str, ...] = (), *, default: bool = False
+) -> ImgbuildError | None:
     """Return the error for an image that a registry does not have or could not be asked for, else ``None``.
 
     ``text`` is the engine's own message about that one image, ``what`` names the image in ours.
+    ``default`` is whether a message that we do not know means that the registry could not be asked.
     """
     said = f"{engine} says {_last_part(text)!r}"
     if _ABSENT.search(text):
@@ -86,7 +91,7 @@ def registry_failure(text: str, what: str, engine: str, details: tuple[str, ...]
             hint=f"check the name; if it is private, log in first with '{engine} login'",
             details=details,
         )
-    if _UNASKED.search(text):
+    if default or _UNASKED.search(text):
         return UnreachableError(
             f"the registry could not be asked for {what}: {said}",
             hint="check network, proxy and registry name, and run the same command again",

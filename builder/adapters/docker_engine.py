@@ -1,0 +1,327 @@
+"""Docker behind the port: builds through buildx, keeps and runs images.
+
+Everything goes through the ``docker`` program: it alone knows the user's contexts, ssh hosts and
+credential helpers, and BuildKit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+from builder.adapters import buildx, saved_image
+from builder.adapters.engine_failures import Log, disk_full, is_disk_full, registry_failure
+from builder.adapters.image_json import digest_from, first_object, image_info, parsed
+from builder.adapters.owner import PREFIX, left_behind, new_name
+from builder.adapters.process import LocalProcesses
+from builder.errors import BuildFailedError, HostBlockedError, ImgbuildError, MismatchError, ProgramError, UsageError
+from builder.model.build import BuildRequest, Completed, ImageInfo, RunRequest
+from builder.model.oci import Digest, ImageReference, Platform
+from builder.ports import ProcessRunner
+
+MINIMUM = Version("20.10")
+_ASK_SECONDS = 60.0
+_PULL_SECONDS = 3600.0
+_ENGINE_FAILED = 125
+_SAVE = 'docker image save "$1" | "$2" "$3" "$4" "$5"'
+
+
+class DockerEngine:
+    """The Docker that the ``docker`` program of this user talks to, version 20.10 or newer, with buildx 0.10 or newer.
+
+    ``cleanup`` runs the programs that tidy up after a stop, when ``processes`` runs nothing more.
+    """
+
+    def __init__(
+        self,
+        processes: ProcessRunner,
+        *,
+        cleanup: ProcessRunner | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._environ = os.environ if environ is None else environ  # noqa: TID251 - adapters may read it
+        self._processes = processes
+        self._cleanup = cleanup if cleanup is not None else LocalProcesses(environ=environ)
+        self._lock = threading.Lock()
+        self._swept = False
+        self._containerd: bool | None = None
+        self._ids = _KnownIds(self._environ)
+
+    @property
+    def name(self) -> str:
+        """``docker``."""
+        return "docker"
+
+    def version(self) -> str:
+        """Return the daemon's and buildx's versions; ``HostBlockedError`` when one does not answer or is too old."""
+        info = self._info()
+        engine = str(info.get("ServerVersion", ""))
+        _require("docker", engine, MINIMUM)
+        done = self._ask("buildx", "version")
+        if done.code != 0:
+            msg = f"docker {engine} answers, but has no buildx: {_last_line(done.stderr)!r}"
+            raise HostBlockedError(
+                msg,
+                hint="install it (apt-get install docker-buildx, or docker-buildx-plugin from Docker), or use --engine podman",
+            )
+        words = done.stdout.split()
+        buildx_version = words[1].removeprefix("v") if len(words) > 1 else done.stdout.strip()
+        _require("buildx", buildx_version, buildx.MINIMUM)
+        return f"docker {engine}, buildx {buildx_version}"
+
+    def build(self, request: BuildRequest, *, on_line: Callable[[str], None]) -> ImageInfo:
+        """Build one image by one ``docker buildx build`` and tag it, as ``ports.Engine`` says.
+
+        ``HostBlockedError`` when the disk is full or the daemon goes away, ``MismatchError`` or
+        ``UnreachableError`` when the base could not be had. Registry mirrors are refused with
+        ``UsageError``.
+        """
+        _refuse_mirrors(request)
+        log = Log(on_line)
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        try:
+            metadata = folder / "metadata.json"
+            argv = buildx.arguments(request, metadata)
+            done = self._processes.run(argv, env=buildx.ENV, seconds=request.seconds, on_line=log)
+            if done.timed_out or done.code != 0:
+                raise buildx.build_error(request, done, log, root=self._root(), gone=self._gone())
+            digests = buildx.built_digests(metadata)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        if digests is not None:
+            self._ids.add(*digests)
+        image = self.inspect(request.tag)
+        if image is None:
+            msg = f"{request.variant} was built, but docker does not have the image any more"
+            raise BuildFailedError(
+                msg,
+                hint="something removes images on this host; run the same command again",
+                details=log.end,
+            )
+        return image
+
+    def inspect(self, reference: str) -> ImageInfo | None:
+        """Return an image that docker holds, ``None`` when it holds none of that name.
+
+        ``digest`` is ``None`` with Docker's classic image store, which keeps no manifests.
+        """
+        done = self._ask("image", "inspect", reference)
+        if done.code != 0:
+            if _absent(done.stderr):
+                return None
+            raise self._failure(done, f"docker could not look at {reference!r}")
+        found = first_object(done.stdout, "docker image inspect")
+        if found is None:
+            return None
+        target = digest_from(found["Id"])
+        if not self._keeps_manifests():
+            return image_info(found, image_id=target, digest=None)
+        info = image_info(found, image_id=target, digest=target)
+        manifest, config = self._ids.get(target) or self._read_saved(target, info.platform)
+        return replace(info, image_id=config, digest=manifest, size=self._unpacked_size(str(target)) or info.size)
+
+    def pull(self, reference: ImageReference, platform: Platform, *, on_line: Callable[[str], None]) -> ImageInfo:
+        """Pull one platform of an image, by its digest where it has one."""
+        name = str(replace(reference, tag=None) if reference.digest else reference)
+        argv = ["docker", "pull", "--platform", str(platform), name]
+        done = self._processes.run(argv, env=buildx.ENV, seconds=_PULL_SECONDS, on_line=on_line)
+        if done.code != 0 or done.timed_out:
+            said = buildx.error_text(done.stderr)
+            raise registry_failure(said, repr(name), self.name) or self._failure(done, f"docker could not pull {name!r}")
+        image = self.inspect(name)
+        if image is None:
+            msg = f"docker pulled {name!r} but does not have it"
+            raise MismatchError(msg, hint="run the same command again")
+        return image
+
+    def import_rootfs(self, tar: Path, tag: str, platform: Platform) -> ImageInfo:
+        """Make a one-layer image of a root file system tar and tag it."""
+        argv = ["docker", "import", "--platform", str(platform), str(tar), tag]
+        done = self._processes.run(argv, env=buildx.ENV, seconds=_PULL_SECONDS)
+        image = self.inspect(tag) if done.code == 0 else None
+        if image is None:
+            raise self._failure(done, f"docker could not import {str(tar)!r}")
+        return image
+
+    def run(self, request: RunRequest, *, on_line: Callable[[str], None] | None = None) -> Completed:
+        """Run one container to its end; whatever ends it, the container is gone afterwards.
+
+        ``MismatchError`` when docker has no such image. A program that is not in the image ends
+        with code 127, one that cannot be run with 126.
+        """
+        self._sweep_once()
+        name = new_name()
+        argv = ["docker", "run", "--name", name, *_run_arguments(request), request.image, *request.argv]
+        done: Completed | None = None
+        try:
+            done = self._processes.run(argv, env=buildx.ENV, stdin=request.stdin, seconds=request.seconds, on_line=on_line)
+        finally:
+            if done is None or done.timed_out or done.code == _ENGINE_FAILED or done.code < 0:
+                self._remove_containers([name])
+        if done.timed_out:
+            return replace(done, code=-9)
+        if done.code == _ENGINE_FAILED and (said := buildx.error_text(done.stderr)):
+            if _absent(said):
+                msg = f"docker has no image {request.image!r}"
+                raise MismatchError(msg, hint="build it first: imgbuild matrix build")
+            raise self._failure(done, f"docker could not run a container of {request.image!r}")
+        return done
+
+    def remove(self, reference: str) -> None:
+        """Remove a tag, and the image with its last one; no error when it is not there."""
+        done = self._ask("image", "rm", reference)
+        if done.code != 0 and not _absent(done.stderr):
+            raise self._failure(done, f"docker could not remove {reference!r}")
+
+    def _ask(self, *words: str) -> Completed:
+        return self._processes.run(["docker", *words], env=buildx.ENV, seconds=_ASK_SECONDS)
+
+    def _info(self, processes: ProcessRunner | None = None) -> Mapping[str, Any]:
+        argv = ["docker", "info", "--format", "{{json .}}"]
+        done = (processes or self._processes).run(argv, env=buildx.ENV, seconds=_ASK_SECONDS)
+        found = {}
+        if done.stdout.strip().startswith("{"):
+            found = parsed(done.stdout, "docker info")
+        errors: Sequence[str] = found.get("ServerErrors") or ()
+        if done.timed_out or errors or not found.get("ServerVersion"):
+            said = "nothing within a minute" if done.timed_out else "; ".join(errors) or _last_line(done.stderr)
+            msg = f"docker does not answer: {said!r}"
+            raise HostBlockedError(msg, hint="start the Docker daemon, check DOCKER_HOST, or use --engine podman")
+        return found
+
+    def _gone(self) -> HostBlockedError | None:
+        """Return why the daemon does not answer, ``None`` when it does."""
+        try:
+            self._info(self._cleanup)
+        except HostBlockedError as error:
+            return error
+        return None
+
+    def _root(self) -> str:
+        with contextlib.suppress(ImgbuildError):
+            return str(self._info(self._cleanup).get("DockerRootDir", ""))
+        return ""
+
+    def _keeps_manifests(self) -> bool:
+        """Whether this is Docker's containerd image store, which names images by manifest."""
+        if self._containerd is None:
+            status = self._info().get("DriverStatus") or ()
+            self._containerd = any("io.containerd.snapshotter" in str(value) for _, value in status)
+        return self._containerd
+
+    def _read_saved(self, target: Digest, platform: Platform) -> tuple[Digest, Digest]:
+        """Return the digests of manifest and config, read out of the saved image: slow, and kept."""
+        script = str(Path(saved_image.__file__))
+        argv = ["sh", "-c", _SAVE, "sh", str(target), sys.executable, script, str(target), str(platform)]
+        done = self._processes.run(argv, env=buildx.ENV, seconds=_PULL_SECONDS)
+        found = parsed(done.stdout, "docker image save") if done.stdout.strip() else None
+        if not found:
+            raise self._failure(done, f"docker's image {str(target)!r} has no manifest for {platform}")
+        digests = (Digest.parse(found[0]), Digest.parse(found[1]))
+        self._ids.add(*digests, target=target)
+        return digests
+
+    def _unpacked_size(self, reference: str) -> int:
+        """Return the bytes of all layers, unpacked; the containerd store itself names the packed size."""
+        done = self._ask("history", "--human=false", "--format", "{{.Size}}", reference)
+        return sum(int(word) for word in done.stdout.split() if word.isdecimal())
+
+    def _sweep_once(self) -> None:
+        """Remove containers that killed processes of ours left."""
+        with self._lock:
+            if self._swept:
+                return
+            self._swept = True
+        argv = ["docker", "ps", "--all", "--filter", f"name={PREFIX}", "--format", "{{.Names}}"]
+        with contextlib.suppress(ImgbuildError):
+            names = self._cleanup.run(argv, env=buildx.ENV, seconds=_ASK_SECONDS).stdout.split()
+            self._remove_containers([name for name in names if left_behind(name)])
+
+    def _remove_containers(self, names: Sequence[str]) -> None:
+        for name in names:
+            with contextlib.suppress(ImgbuildError):
+                self._cleanup.run(["docker", "rm", "--force", "--volumes", name], env=buildx.ENV, seconds=_ASK_SECONDS)
+
+    def _failure(self, done: Completed, what: str) -> ImgbuildError:
+        """Return the error for a call that should not have failed."""
+        gone = self._gone()
+        if gone is not None:
+            return gone
+        said = buildx.error_text(done.stderr) or _last_line(done.stderr) or f"it ended with code {done.code}"
+        if is_disk_full(said):
+            return disk_full(self.name, self._root(), said)
+        return ProgramError(f"{what}: {said}", hint="run the same docker command by hand: " + " ".join(done.argv[:4]))
+
+
+class _KnownIds:
+    """Manifest and config digests of images, kept in the user's cache: Docker forgets the second."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        home = Path(environ.get("HOME") or tempfile.gettempdir())
+        self._folder = Path(environ.get("XDG_CACHE_HOME") or home / ".cache") / "imgbuild" / "image-ids"
+        self._known: dict[Digest, tuple[Digest, Digest]] = {}
+
+    def get(self, target: Digest) -> tuple[Digest, Digest] | None:
+        """Return manifest and config of what Docker calls ``target``."""
+        if target not in self._known:
+            with contextlib.suppress(OSError, ValueError, IndexError, TypeError):
+                found = json.loads((self._folder / target.encoded).read_text(encoding="utf-8"))
+                self._known[target] = (Digest.parse(found[0]), Digest.parse(found[1]))
+        return self._known.get(target)
+
+    def add(self, manifest: Digest, config: Digest, *, target: Digest | None = None) -> None:
+        """Keep them; a cache that cannot be written is no error."""
+        name = target if target is not None else manifest
+        self._known[name] = (manifest, config)
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            draft = self._folder / f".{new_name()}"
+            draft.write_text(json.dumps([str(manifest), str(config)]), encoding="utf-8")
+            draft.replace(self._folder / name.encoded)
+
+
+def _run_arguments(request: RunRequest) -> list[str]:
+    env = [part for name, value in request.env.items() for part in ("--env", f"{name}={value}")]
+    return [
+        *("--rm", "--interactive", "--pull", "never", "--sig-proxy=false", "--entrypoint", ""),
+        *(() if request.network else ("--network", "none")),
+        *env,
+        *(("--user", request.user) if request.user is not None else ()),
+        *request.options,
+    ]
+
+
+def _require(program: str, text: str, minimum: Version) -> None:
+    version = buildx.version_in(text)
+    if version is None:
+        msg = f"{program} names a version that is not understood: {text!r}"
+        raise ProgramError(msg, hint="run 'docker version' and 'docker buildx version' by hand")
+    if version < minimum:
+        msg = f"{program} is {text}, {minimum} or newer is needed"
+        raise HostBlockedError(msg, hint=f"install a newer {program}, or use --engine podman")
+
+
+def _absent(text: str) -> bool:
+    return "no such image" in text.lower()
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1].strip()[-300:] if lines else ""
+
+
+def _refuse_mirrors(request: BuildRequest) -> None:
+    if request.mirrors:
+        msg = f"docker cannot be given the mirrors of a matrix yet: {', '.join(map(repr, sorted(request.mirrors)))}"
+        raise UsageError(msg, hint="configure them in the builder (buildkitd.toml), and take 'mirrors' out of the matrix")
