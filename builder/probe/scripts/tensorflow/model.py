@@ -1,0 +1,108 @@
+"""Run a small network with TensorFlow, as a graph, and check its answer: convolution, ReLU, dense layer, softmax."""
+
+# --- block: protocol (the same in every script that has it; a test holds them together)
+import json
+import os
+import sys
+
+REPORT = sys.stdout
+if __name__ == "__main__":
+    REPORT = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what the framework prints is no part of the report
+EXPECT = json.loads(os.environ.get("IMGBUILD_EXPECT") or "{}")
+STACK = (EXPECT.get("stack") or {}).get("name") or "cpu"
+
+
+def finish(code, reason=None, **values):
+    """End with the report as the last line: 0 passed, 77 skipped, anything else failed."""
+    REPORT.write(json.dumps({"values": values, "reason": reason}) + "\n")
+    REPORT.flush()
+    sys.exit(code)
+
+
+# --- end of block
+
+
+# --- block: compare (the same in every script that has it; a test holds them together)
+def compare(name, got, known, tolerance=0.0):
+    """Fail unless every number is the known one; return how many were compared."""
+    if len(got) != len(known):
+        finish(1, "%s has %d values, expected %d" % (name, len(got), len(known)))
+    for place, (one, right) in enumerate(zip(got, known)):
+        if not abs(one - right) <= tolerance * max(1.0, abs(right)):  # so that NaN fails too
+            finish(1, "%s[%d] is %r, expected %r" % (name, place, one, right), computed_on=STACK)
+    return len(known)
+
+
+# --- end of block
+
+
+# --- block: network (the same in every script that has it; a test holds them together)
+IMAGE = [[[(5 * c + 3 * y + 2 * x) % 7 - 3 for x in range(6)] for y in range(6)] for c in range(2)]
+FILTERS = [[[[(4 * o + 3 * c + 2 * y + x) % 5 - 2 for x in range(3)] for y in range(3)] for c in range(2)] for o in range(3)]
+FILTER_BIAS = [1, -1, 0]
+DENSE = [[((7 * o + 2 * i) % 5 - 2) / 64 for i in range(48)] for o in range(4)]
+DENSE_BIAS = [0.5, 0.0, -0.5, 0.25]
+
+
+def answer():
+    """Return what the network gives, step by step in plain Python: 3x3 convolution, ReLU, dense layer, softmax."""
+    import math
+
+    hidden = []
+    for kernel, bias in zip(FILTERS, FILTER_BIAS):
+        for y in range(4):
+            for x in range(4):
+                total = bias
+                for c in range(2):
+                    for dy in range(3):
+                        for dx in range(3):
+                            total += kernel[c][dy][dx] * IMAGE[c][y + dy][x + dx]
+                hidden.append(max(total, 0))
+    logits = [sum(w * h for w, h in zip(row, hidden)) + bias for row, bias in zip(DENSE, DENSE_BIAS)]
+    powers = [math.exp(logit - max(logits)) for logit in logits]
+    return [power / sum(powers) for power in powers]
+
+
+# --- end of block
+
+
+# --- block: tensorflow_device (the same in every script that has it; a test holds them together)
+def tensorflow_device(tensorflow):
+    """Return the stack's device as TensorFlow names it, or None where it sees none."""
+    import importlib
+
+    kinds = {"cpu": "CPU", "cuda": "GPU", "rocm": "GPU", "gaudi": "HPU", "oneapi": "XPU", "tpu": "TPU", "neuron": "NEURON"}
+    if STACK == "gaudi":
+        importlib.import_module("habana_frameworks.tensorflow").load_habana_module()
+    kind = kinds.get(STACK, STACK.upper())
+    return "/device:%s:0" % kind if tensorflow.config.list_logical_devices(kind) else None
+
+
+# --- end of block
+
+
+def main():
+    import tensorflow as tf
+
+    # TensorFlow wants channels last: filters y x c o, and the dense layer's inputs in the order y x c.
+    image = [[[IMAGE[c][y][x] for c in range(2)] for x in range(6)] for y in range(6)]
+    filters = [[[[FILTERS[o][c][y][x] for o in range(3)] for c in range(2)] for x in range(3)] for y in range(3)]
+    dense = [[row[16 * c + 4 * y + x] for y in range(4) for x in range(4) for c in range(3)] for row in DENSE]
+
+    @tf.function
+    def network(image):
+        found = tf.nn.conv2d(image, tf.constant(filters, "float32"), 1, "VALID")
+        hidden = tf.nn.relu(tf.nn.bias_add(found, tf.constant(FILTER_BIAS, "float32")))
+        logits = tf.matmul(tf.reshape(hidden, [1, 48]), tf.constant(dense, "float32"), transpose_b=True)
+        return tf.nn.softmax(logits + tf.constant(DENSE_BIAS, "float32"))
+
+    name = tensorflow_device(tf)
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+    with tf.device(name or "/device:CPU:0"):
+        got = network(tf.constant([image], "float32"))
+    checked = compare("answer", got.numpy().ravel().tolist(), answer(), 1e-4)
+    finish(0, device=STACK if name else "cpu", checked=checked)
+
+
+main()
