@@ -78,7 +78,7 @@ class DockerEngine:
         words = done.stdout.split()
         buildx_version = words[1].removeprefix("v") if len(words) > 1 else done.stdout.strip()
         _require("buildx", buildx_version, buildx.MINIMUM)
-        return f"docker {engine}, buildx {buildx_version}"
+        return f"{engine}, buildx {buildx_version}"
 
     def build(self, request: BuildRequest, *, on_line: Callable[[str], None]) -> ImageInfo:
         """Build one image by one ``docker buildx build`` and tag it, as ``ports.Engine`` says.

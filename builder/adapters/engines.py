@@ -12,8 +12,8 @@ from builder.model.matrix import EngineName
 from builder.ports import Engine, ProcessRunner
 
 _GET = (
-    "start Docker (with buildx), or install podman: 'apt-get install podman' on Debian and Ubuntu, 'dnf install podman' on Fedora"
-    " and RHEL; 'imgbuild doctor' says more"
+    "start Docker (with buildx), or install podman: 'apt-get install podman' on Debian and Ubuntu, 'dnf install podman' on"
+    " Fedora and RHEL"
 )
 
 
@@ -53,6 +53,5 @@ def _first_that_answers(candidates: tuple[Engine, ...]) -> Engine:
             return candidate
     if len(errors) == 1:
         raise errors[0]
-    said = tuple(f"{candidate.name}: {error.message}" for candidate, error in zip(candidates, errors, strict=True))
     msg = "no container engine answers here, and images are built and run by one"
-    raise HostBlockedError(msg, hint=_GET, details=said)
+    raise HostBlockedError(msg, hint=_GET, details=tuple(error.message for error in errors))

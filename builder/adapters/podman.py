@@ -67,7 +67,7 @@ class PodmanEngine:
         if version < MINIMUM:
             msg = f"podman is {text}, {MINIMUM} or newer is needed"
             raise HostBlockedError(msg, hint="install a newer podman, or use --engine docker")
-        return f"podman {text}"
+        return text
 
     def build(self, request: BuildRequest, *, on_line: Callable[[str], None]) -> ImageInfo:
         """Build one image and tag it, as ``ports.Engine`` says.
