@@ -1,7 +1,19 @@
 """Which probes apply, what they are told to expect, and reading what they say."""
 
-from builder.probe.expectation import expectation
+from builder.probe.expectation import EXPECT, expectation
 from builder.probe.reading import read_result
 from builder.probe.selection import Selection, probe_names, probes_for, select
+from builder.probe.together import read_together, result_name, together
 
-__all__ = ["Selection", "expectation", "probe_names", "probes_for", "read_result", "select"]
+__all__ = [
+    "EXPECT",
+    "Selection",
+    "expectation",
+    "probe_names",
+    "probes_for",
+    "read_result",
+    "read_together",
+    "result_name",
+    "select",
+    "together",
+]

@@ -38,6 +38,7 @@ def expectation(variant: Variant, locked: LockedVariant, base: LockedBase) -> by
             "distributions": framework,
         },
         "imports": list(variant.imports),
+        "arch_list": list(base.facts.arch_list) if base.facts.arch_list else None,
         "packages": packages,
         "kept": _kept(variant, packages, base.facts),
         "debs": {deb.name: deb.version for deb in (*base.debs, *locked.debs)},
@@ -80,7 +81,7 @@ def _framework(variant: Variant, packages: Mapping[str, str], facts: BaseFacts) 
         for found in facts.distributions
         if canonicalize_name(found.name) in names
     }
-    if vendor or not variant.pip:
+    if vendor or not variant.pip or variant.base.kind is BaseKind.VENDOR:
         return vendor
     own = str(canonicalize_name(Requirement(variant.pip[0]).name))
     return {own: {"version": packages[own], "module_version": None}} if own in packages else {}

@@ -20,7 +20,7 @@ from builder.model.plan import Variant
 
 _SCRIPTS = Path(__file__).resolve().parent / "scripts"
 _COMMON = "common"
-_NOT_TOPICS = frozenset({"base"})  # read inside bases while locking, no probes
+_NOT_TOPICS = frozenset({"base", "driver"})  # what reads a base while locking, and what runs several probes
 _CPU = "cpu"
 _DEVICE = "device"
 _CHEAP_FIRST = ("import", "declared", "pip-check", _DEVICE, "matmul", "model", "train")

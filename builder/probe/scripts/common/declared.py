@@ -231,7 +231,7 @@ def deb_versions(path):
             if line.startswith("Package:"):
                 name, there = line.split(":", 1)[1].strip(), False
             elif line.startswith("Status:"):
-                there = line.split()[-1] == "installed"
+                there = line.split()[-1] in ("installed", "triggers-pending", "triggers-awaited")
             elif line.startswith("Version:") and there:
                 found[name] = line.split(":", 1)[1].strip()
     return found
@@ -239,6 +239,8 @@ def deb_versions(path):
 
 def environment(actual):
     """Yield what differs in environment and constraints: these keep the framework in the user's hands."""
+    import re
+
     constraints = EXPECT.get("constraints") or {}
     variables = constraints.get("variables") or []
     for name, value in sorted((EXPECT.get("env") or {}).items()):
@@ -250,12 +252,13 @@ def environment(actual):
     actual["constraints"] = path
     try:
         with open(path, encoding="utf-8") as file:
-            lines = {line.split("#")[0].strip().replace(" ", "") for line in file}
+            lines = [re.fullmatch(r"([^=\s]+)={2,3}(\S+)", line.strip()) for line in file]
     except OSError as error:
         yield "constraints: %s cannot be read: %s" % (path, error.strerror)
         return
+    held = {(canonical(line.group(1)), line.group(2)) for line in lines if line}
     for name, version in sorted(versions.items()):
-        if not any(line.partition("==")[2] == version and canonical(line.partition("==")[0]) == name for line in lines):
+        if (name, version) not in held:
             yield "constraints: %s does not hold %s==%s" % (path, name, version)
     for variable in variables:
         if path not in os.environ.get(variable, "").split():

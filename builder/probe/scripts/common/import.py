@@ -27,16 +27,17 @@ def finish(code, reason=None, **values):
 
 
 def version_of(name, module):
-    """Return what the module says of itself, else what the distribution that brought it says."""
+    """Return what the module says of itself, else what the distribution that brought its file says."""
     from importlib import metadata
 
     said = getattr(module, "__version__", None)
     if isinstance(said, str):
         return said
-    try:
-        return metadata.version(name.replace(".", "-"))
-    except metadata.PackageNotFoundError:
-        return None
+    files = {name.replace(".", "/") + ending for ending in (".py", "/__init__.py")}
+    for one in metadata.distributions():
+        if any(str(path) in files for path in one.files or []):
+            return one.version
+    return None
 
 
 def main():
