@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -53,6 +54,11 @@ class AxisValue:
         return cls(text)
 
     @property
+    def identity(self) -> tuple[str, SpecifierSet | None]:
+        """What makes two values the same however they are written: ``PyTorch == 2.9.*`` is ``pytorch==2.9.*``."""
+        return (self.text, None) if self.name is None else (self.name, self.specifiers)
+
+    @property
     def written_version(self) -> Version | None:
         """The one version that was written: ``==X``, or ``==X.*`` read as ``X``; else ``None``."""
         if self.specifiers is None or len(self.specifiers) != 1:
@@ -78,7 +84,7 @@ def matches(pattern: AxisValue, value: AxisValue) -> bool:
     where the answer would be a guess: a specifier without a name, or against a value of the
     same name without one written version.
     """
-    if pattern.text == value.text or (pattern.name, pattern.specifiers) == (value.name, value.specifiers) != (None, None):
+    if pattern.identity == value.identity:
         return True
     if pattern.specifiers is None:
         return pattern.name is not None and pattern.name == value.name
@@ -92,3 +98,17 @@ def matches(pattern: AxisValue, value: AxisValue) -> bool:
         msg = f"{pattern.text!r} cannot be compared with {value.text!r}, which has no one written version (==X or ==X.*)"
         raise PatternError(msg)
     return pattern.specifiers.contains(version, prereleases=True)
+
+
+def any_matches(patterns: Iterable[AxisValue], value: AxisValue) -> bool:
+    """Return whether one of several patterns matches; ``PatternError`` when none does for sure and one cannot be compared."""
+    guess: PatternError | None = None
+    for pattern in patterns:
+        try:
+            if matches(pattern, value):
+                return True
+        except PatternError as error:
+            guess = guess or error
+    if guess is not None:
+        raise guess
+    return False

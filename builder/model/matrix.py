@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 from builder.errors import Where
-from builder.model.axis import AxisValue, matches
+from builder.model.axis import AxisValue, PatternError, any_matches
 from builder.model.oci import LINUX_AMD64, ImageReference, Platform
 
 T = TypeVar("T")
@@ -127,11 +127,21 @@ class When(Generic[T]):
     value_where: Mapping[str, Where] = field(default_factory=dict, compare=False)
 
     def applies(self, cell: Cell) -> bool:
-        """Return whether every axis of ``when`` has one of its values in the cell; ``PatternError`` rather than a guess."""
+        """Return whether every axis of ``when`` has one of its values in the cell; ``PatternError`` rather than a guess.
+
+        A cell that does not have the axis is not meant. Where one axis rules the cell out, what
+        cannot be compared on another does not matter.
+        """
+        guess: PatternError | None = None
         for axis, patterns in self.when.items():
             value = cell.get(axis)
-            if value is None or not any(matches(pattern, value) for pattern in patterns):
-                return False
+            try:
+                if value is None or not any_matches(patterns, value):
+                    return False
+            except PatternError as error:
+                guess = guess or error
+        if guess is not None:
+            raise guess
         return True
 
 
