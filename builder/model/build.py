@@ -23,10 +23,12 @@ class RenderedContext:
     """Everything a build reads except large files: path to bytes, ``Dockerfile`` among them.
 
     ``files`` are the large files it needs beside them (wheels, a root file system), path to sha256.
+    ``network`` is whether a step of the build needs one: apt does, nothing else.
     """
 
     rendered: Mapping[str, bytes]
     files: Mapping[str, str] = field(default_factory=dict)
+    network: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

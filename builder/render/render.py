@@ -75,7 +75,7 @@ def render(variant: Variant, platform: Platform, locked: LockedVariant, base: Lo
         rendered["constraints.txt"] = guard.constraints(kept)
     if added:
         rendered["debs.sha256"] = debs.checksums(added)
-    return RenderedContext(rendered=rendered, files=_large_files(locked, base))
+    return RenderedContext(rendered=rendered, files=_large_files(locked, base), network=bool(added))
 
 
 def _of_one_piece(variant: Variant, platform: Platform, locked: LockedVariant, base: LockedBase) -> None:
