@@ -1,0 +1,98 @@
+"""The files that a package index, or a folder or page of links, offers for one name."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import requests
+from packaging.utils import canonicalize_name
+from pypi_simple import ACCEPT_JSON_PREFERRED, DistributionPackage, ProjectPage, UnsupportedContentTypeError
+from pypi_simple.errors import UnsupportedRepoVersionError
+
+from builder.adapters.downloads import Downloads
+from builder.adapters.pip_config import local_path
+from builder.errors import UnreachableError
+from builder.model.plan import Index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedFile:
+    """One file an index offers. ``url`` may be ``file:``; ``sha256`` and ``size`` are ``None`` where the index does not say."""
+
+    file: str
+    url: str
+    sha256: str | None = None
+    size: int | None = None
+
+
+class IndexPages:
+    """Asks indexes what they offer, each page once per run.
+
+    An index is a simple repository (PEP 691 JSON, PEP 503 HTML, or a local folder of such pages);
+    ``links`` names those that are folders or pages of files instead (pip's find-links).
+    """
+
+    def __init__(self, downloads: Downloads, *, links: frozenset[str]) -> None:
+        self._downloads = downloads
+        self._links = links
+        self._known: dict[str, tuple[OfferedFile, ...]] = {}
+        self._lock = threading.Lock()
+
+    def files(self, index: Index, name: str) -> tuple[OfferedFile, ...]:
+        """Return what an index offers under a name, nothing when it does not have it; ``UnreachableError`` when not asked."""
+        project = canonicalize_name(name)
+        url = index.url if index.name in self._links else f"{index.url.rstrip('/')}/{project}/"
+        with self._lock:
+            known = self._known.get(url)
+        if known is None:
+            known = self._ask(index, url, project)
+            with self._lock:
+                self._known[url] = known
+        return known
+
+    def _ask(self, index: Index, url: str, project: str) -> tuple[OfferedFile, ...]:
+        path = local_path(url)
+        if path is not None:
+            return _local(path, project, flat=index.name in self._links)
+        response = self._downloads.page(url, accept=ACCEPT_JSON_PREFERRED)
+        if response is None:
+            return ()
+        try:
+            return _offered(_parsed(response, project).packages)
+        except (ValueError, TypeError, UnsupportedContentTypeError, UnsupportedRepoVersionError) as error:
+            msg = f"the index {index.name!r} answered something that is not a page of a package index for {project}"
+            raise UnreachableError(msg, hint="look at its URL in the matrix or in pip's configuration") from error
+
+
+def _parsed(response: requests.Response, project: str) -> ProjectPage:
+    kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        return ProjectPage.from_json_data(json.loads(response.content), response.url)
+    return ProjectPage.from_response(response, project)
+
+
+def _local(path: Path, project: str, *, flat: bool) -> tuple[OfferedFile, ...]:
+    """Read a folder of files, or a page in a local folder; a place that is not there offers nothing."""
+    if flat and path.is_dir():
+        return tuple(OfferedFile(file=entry.name, url=entry.as_uri()) for entry in sorted(path.iterdir()) if entry.is_file())
+    page = path / "index.html" if path.is_dir() else path
+    if not page.is_file():
+        return ()
+    return _offered(ProjectPage.from_html(project, page.read_bytes(), base_url=page.as_uri()).packages)
+
+
+def _offered(packages: Sequence[DistributionPackage]) -> tuple[OfferedFile, ...]:
+    return tuple(
+        OfferedFile(
+            file=unquote(urlsplit(package.url).path).rpartition("/")[2],
+            url=package.url,
+            sha256=package.digests.get("sha256"),
+            size=package.size,
+        )
+        for package in packages
+    )
