@@ -69,10 +69,17 @@ def holds(evidence: Evidence, piece: Piece, image: ImageInfo, scripts: Sequence[
     )
 
 
+def interpreter_of(piece: Piece) -> str:
+    """Return the path of the Python in the finished image: the one that holds its packages, else the base's."""
+    if piece.locked.packages:
+        return plan_python(piece.variant, piece.locked, piece.base).interpreter
+    return piece.base.facts.python or "/usr/bin/python3"
+
+
 def _run(piece: Piece, script: ProbeScript, expected: bytes, seconds: float, tools: Tools) -> Completed:
     request = RunRequest(
         image=piece.tag,
-        argv=(plan_python(piece.variant, piece.locked, piece.base).interpreter, "-"),
+        argv=(interpreter_of(piece), "-"),
         stdin=script.text.encode(),
         seconds=seconds,
         env={"IMGBUILD_EXPECT": expected.decode()},
