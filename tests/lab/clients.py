@@ -11,6 +11,8 @@ from tests.lab.daemons import STORES, proxied
 from tests.lab.place import Place
 from tests.lab.process import pid_of
 
+PODMAN_NETWORK = "2f259bab93aaaaa2542ba43ef33eb990d0999ee1b9924b557b7be53c0b7a1bb9"  # the id podman gives its default network
+
 
 def make(place: Place, programs: Path) -> None:
     """Write the clients' configuration into the lab's folder."""
@@ -19,13 +21,19 @@ def make(place: Place, programs: Path) -> None:
     (docker / "config.json").write_text(json.dumps({"cliPluginsExtraDirs": [str(programs / "usr/libexec/docker/cli-plugins")]}))
     podman = place.state / "podman"
     podman.mkdir(exist_ok=True)
-    (podman / "containers.conf").write_text(containers_conf())
+    (podman / "networks").mkdir(exist_ok=True)
+    (podman / "networks" / "podman.json").write_text(network_json(place))
+    (podman / "containers.conf").write_text(containers_conf(place))
     (podman / "storage.conf").write_text(storage_conf(place))
     (podman / "registries.conf").write_text(registries_conf(place))
 
 
-def containers_conf() -> str:
-    """Return podman's settings: runc and cgroupfs (crun refuses hybrid cgroups), no proxy in containers."""
+def containers_conf(place: Place) -> str:
+    """Return podman's settings.
+
+    runc and cgroupfs, because crun refuses hybrid cgroups; limits that this root may set; locks, events
+    and networks of the lab's own, so that no other podman of this host notices.
+    """
     limits = []
     for name, kind, wanted in (("nofile", resource.RLIMIT_NOFILE, 65536), ("nproc", resource.RLIMIT_NPROC, 32768)):
         hard = resource.getrlimit(kind)[1]
@@ -33,9 +41,26 @@ def containers_conf() -> str:
         limits.append(f'"{name}={most}:{most}"')
     return (
         f"[containers]\ndefault_ulimits = [{', '.join(limits)}]\nhttp_proxy = false\n"
-        '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
-        '[network]\nnetwork_backend = "netavark"\n'
+        '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nlock_type = "file"\n'
+        f'tmp_dir = "{place.daemons / "podman" / "libpod"}"\n'
+        f'[network]\nnetwork_backend = "netavark"\nnetwork_config_dir = "{place.state / "podman" / "networks"}"\n'
     )
+
+
+def network_json(place: Place) -> str:
+    """Return podman's default network, on a bridge and a subnet of the lab's own."""
+    return json.dumps({
+        "name": "podman",
+        "id": PODMAN_NETWORK,
+        "driver": "bridge",
+        "network_interface": place.podman_bridge,
+        "created": "2026-01-01T00:00:00Z",
+        "subnets": [{"subnet": f"{place.podman_subnet}.0/24", "gateway": f"{place.podman_subnet}.1"}],
+        "ipv6_enabled": False,
+        "internal": False,
+        "dns_enabled": False,
+        "ipam_options": {"driver": "host-local"},
+    })  # fmt: skip
 
 
 def storage_conf(place: Place) -> str:

@@ -48,8 +48,9 @@ def down(place: Place) -> None:
     for table, chain, rest in rules(place):
         while succeeds(["iptables", "-w", "-t", table, "-D", chain, *rest]):
             pass
-    if Path(f"/sys/class/net/{place.bridge}").exists():
-        run(["ip", "link", "delete", place.bridge])
+    for bridge in (place.bridge, place.podman_bridge):
+        if Path(f"/sys/class/net/{bridge}").exists():
+            run(["ip", "link", "delete", bridge])
     turned = place.run / "ip_forward"
     if turned.exists():
         if not list(Path("/sys/class/net").glob("*/bridge")):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-LONGEST_SOCKET_FOLDER = 70  # a unix socket's path has 107 bytes, and containerd adds up to 35
+LONGEST_SOCKET_FOLDER = 40  # a unix socket's path has 107 bytes; below a longer folder podman waits 20 s for each container
 
 
 class LabError(Exception):
@@ -64,6 +64,16 @@ class Place:
         if len(str(self.run)) <= LONGEST_SOCKET_FOLDER:
             return self.run
         return Path("/run") / f"imgbuild-lab-{short_name(self.state)}"
+
+    @property
+    def podman_bridge(self) -> str:
+        """The bridge of podman's network; podman makes it when it needs it."""
+        return self.bridge.replace("lab", "labp")
+
+    @property
+    def podman_subnet(self) -> str:
+        """The first three numbers of podman's /24."""
+        return self.subnet.replace("198.18.", "198.19.")
 
     def socket(self, daemon: str) -> str:
         """Return the address of a Docker daemon of the lab."""
