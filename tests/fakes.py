@@ -19,6 +19,7 @@ from builder.errors import (
     ProgramError,
     UnreachableError,
     UnsatisfiableError,
+    UsageError,
 )
 from builder.model.build import BuildRequest, Completed, ImageInfo, RunRequest
 from builder.model.event import Event
@@ -126,6 +127,9 @@ class FakeEngine:
         self.version()
         if self.processes.stopped.is_set():
             raise self.processes.interrupted()
+        if request.mirrors:
+            msg = f"this engine cannot be given mirrors: {', '.join(map(repr, sorted(request.mirrors)))}"
+            raise UsageError(msg, hint="take 'mirrors' out of the matrix")
         self.builds.append(request)
         info = ImageInfo(image_id=digest_of(request.tag), digest=None, size=0, platform=request.platform)
         for word, rest in _instructions(request.context / "Dockerfile"):

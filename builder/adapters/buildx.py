@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from packaging.version import Version
 
-from builder.adapters.engine_failures import Log, disk_full, registry_failure, step_failure, too_slow
+from builder.adapters.engine_failures import Log, cannot_run, disk_full, registry_failure, step_failure, too_slow
 from builder.errors import HostBlockedError, ImgbuildError
 from builder.model.build import BuildRequest, Completed
 from builder.model.oci import Digest
@@ -67,15 +67,14 @@ def build_error(request: BuildRequest, done: Completed, log: Log, *, root: str, 
     if log.disk_full is not None:
         return disk_full("docker", root, log.disk_full, log.end)
     said = error_text(done.stderr) or f"docker ended with code {done.code}"
-    if any(part in said for part in _BASE):
-        found = registry_failure(said, f"the base of {request.variant}", "docker", log.end, default=True)
-        if found is not None:
-            return found
     exited = _EXIT.search(said)
     if exited is None and _GONE.search(said):
         return stopped_answering(request, said, log)
+    found: ImgbuildError | None = cannot_run(said, "docker", log.end)
+    if found is None and any(part in said for part in _BASE):
+        found = registry_failure(said, f"the base of {request.variant}", "docker", log.end, default=True)
     steps = _STEP.findall(done.stderr)
-    return step_failure(request, "docker", steps[-1] if steps else None, exited["why"] if exited else said, log)
+    return found or step_failure(request, "docker", steps[-1] if steps else None, exited["why"] if exited else said, log)
 
 
 def stopped_answering(request: BuildRequest, said: str, log: Log) -> HostBlockedError:

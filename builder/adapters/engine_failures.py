@@ -26,6 +26,12 @@ _UNASKED = re.compile(
     r"|pinging container registry|\bEOF\b",
     re.IGNORECASE,
 )
+_CANNOT_RUN = re.compile(
+    r"(?:error running container: from \S+ creating container|runc create failed|crun: |netavark: |cni plugin"
+    r"|failed to create endpoint)"
+    r".*?(?:rlimit|cgroup|netavark|cni|iptables|bridge|newuidmap|/dev/net/tun|slirp4netns|pasta|seccomp|apparmor).*",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 class Log:
@@ -98,6 +104,18 @@ def registry_failure(
             details=details,
         )
     return None
+
+
+def cannot_run(text: str, engine: str, details: tuple[str, ...]) -> HostBlockedError | None:
+    """Return the error for a host on which the engine answers but cannot run containers, else ``None``."""
+    match = _CANNOT_RUN.search(text)
+    if match is None:
+        return None
+    return HostBlockedError(
+        f"{engine} cannot run containers on this host: {_last_part(match[0])!r}",
+        hint=f"mend what it names; '{engine} run' of any image shows the same",
+        details=details,
+    )
 
 
 def step_failure(request: BuildRequest, engine: str, step: str | None, why: str, log: Log) -> BuildFailedError:

@@ -13,7 +13,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from builder.adapters.engine_failures import Log, disk_full, is_disk_full, registry_failure, step_failure, too_slow
+from builder.adapters.engine_failures import Log, cannot_run, disk_full, is_disk_full, registry_failure, step_failure, too_slow
 from builder.adapters.image_json import digest_from, first_object, image_info, parsed
 from builder.adapters.owner import new_name
 from builder.adapters.podman_leftovers import Scratch, Store, end_build, remove_containers, sweep
@@ -210,6 +210,9 @@ class PodmanEngine:
         if log.disk_full is not None:
             return disk_full(self.name, self._root(), log.disk_full, log.end)
         said = _error(done) or f"podman ended with code {done.code}"
+        blocked = cannot_run(done.stderr, self.name, log.end)
+        if blocked is not None:
+            return blocked
         match = _STEP.search(said)
         if match is None:
             self.version()
