@@ -89,4 +89,5 @@ def main():
     finish(0, device=STACK, driver_name=driver, name=devices[0].get("name") or devices[0].get("path"), **known)
 
 
-main()
+if __name__ == "__main__":
+    main()

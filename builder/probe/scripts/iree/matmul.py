@@ -101,4 +101,5 @@ def main():
     finish(0, device=device, checked=compare("product", got, product()))
 
 
-main()
+if __name__ == "__main__":
+    main()

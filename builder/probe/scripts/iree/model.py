@@ -133,4 +133,5 @@ def main():
     finish(0, device=device, checked=compare("answer", got, answer(), 1e-4))
 
 
-main()
+if __name__ == "__main__":
+    main()

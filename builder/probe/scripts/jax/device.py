@@ -80,4 +80,5 @@ def main():
     finish(0, device=STACK, name=device.device_kind, count=len(jax.devices(device.platform)), **known)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -105,4 +105,5 @@ def main():
     finish(0, device=STACK if device else "cpu", checked=checked)
 
 
-main()
+if __name__ == "__main__":
+    main()

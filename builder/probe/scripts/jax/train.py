@@ -121,4 +121,5 @@ def main():
     check_losses(found, STACK if device else "cpu")
 
 
-main()
+if __name__ == "__main__":
+    main()

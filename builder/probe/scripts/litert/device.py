@@ -156,4 +156,5 @@ def main():
     finish(0, device="cpu", checked=checked, **known)
 
 
-main()
+if __name__ == "__main__":
+    main()

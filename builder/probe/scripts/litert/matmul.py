@@ -141,4 +141,5 @@ def main():
     finish(0, device="cpu", checked=compare("product", litert_run(model, [LEFT]), product()))
 
 
-main()
+if __name__ == "__main__":
+    main()

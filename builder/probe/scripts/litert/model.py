@@ -176,4 +176,5 @@ def main():
     finish(0, device="cpu", checked=compare("answer", litert_run(model, [image]), answer(), 1e-4))
 
 
-main()
+if __name__ == "__main__":
+    main()

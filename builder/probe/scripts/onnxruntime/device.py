@@ -116,4 +116,5 @@ def main():
     finish(0, device=STACK, provider=session.get_providers()[0], **known)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -130,4 +130,5 @@ def main():
     finish(0, device=device, checked=compare("product", got.ravel().tolist(), product()))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -69,4 +69,5 @@ def main():
     finish(0, device=STACK, name=core.get_property(name, "FULL_DEVICE_NAME"), **known)
 
 
-main()
+if __name__ == "__main__":
+    main()

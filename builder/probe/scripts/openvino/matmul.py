@@ -78,4 +78,5 @@ def main():
     finish(0, device=STACK if name else "cpu", checked=compare("product", got.ravel().tolist(), product()))
 
 
-main()
+if __name__ == "__main__":
+    main()

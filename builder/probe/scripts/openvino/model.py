@@ -99,4 +99,5 @@ def main():
     finish(0, device=STACK if name else "cpu", checked=compare("answer", got.ravel().tolist(), answer(), 1e-4))
 
 
-main()
+if __name__ == "__main__":
+    main()

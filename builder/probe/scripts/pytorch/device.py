@@ -98,4 +98,5 @@ def main():
     finish(0, device=STACK, **dict(known, **described(torch, name)))
 
 
-main()
+if __name__ == "__main__":
+    main()

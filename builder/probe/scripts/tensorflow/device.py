@@ -77,4 +77,5 @@ def main():
     finish(0, device=STACK, name=there.device, **known)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -79,4 +79,5 @@ def main():
     finish(0, device=STACK if name else "cpu", checked=checked)
 
 
-main()
+if __name__ == "__main__":
+    main()

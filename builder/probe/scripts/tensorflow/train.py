@@ -115,4 +115,5 @@ def main():
     check_losses(found, STACK if name else "cpu")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -62,4 +62,5 @@ def main():
     finish(0, device=STACK, name=current_platform.get_device_name() if STACK != "cpu" else "cpu", **known)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -99,4 +99,5 @@ def main():
     finish(0, device=STACK if name else "cpu", checked=checked, kernel=kernel)
 
 
-main()
+if __name__ == "__main__":
+    main()
