@@ -18,6 +18,7 @@ from builder.model.facts import (
     DriverModel,
     Drivers,
     DriverSeries,
+    DriverVersion,
     IndexFacts,
     Service,
     Stack,
@@ -44,6 +45,7 @@ def _platforms(value: object) -> object:
 
 
 VersionField = Annotated[Version, PlainValidator(lambda value: value if isinstance(value, Version) else Version(str(value)))]
+DriverField = Annotated[DriverVersion, PlainValidator(lambda value: DriverVersion(str(value)))]
 PlatformField = Annotated[Platform, PlainValidator(lambda value: Platform.parse(str(value)))]
 ImageField = Annotated[ImageReference, PlainValidator(lambda value: ImageReference.parse(str(value)))]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
@@ -110,8 +112,8 @@ class StackReleaseRecord(Record):
     version: VersionField
     date: str | None = None
     stream: Stream = Stream.PRODUCTION
-    native_driver: VersionField | None = None
-    major_driver: VersionField | None = None
+    native_driver: DriverField | None = None
+    major_driver: DriverField | None = None
     jit_series: int | None = None
     devices: Words | None = None
     pairs: dict[str, Words] = Field(default_factory=dict)
@@ -170,6 +172,7 @@ class SeriesRecord(Record):
     kind: str | None = None
     end_of_life: str | None = None
     stacks: Words | None = None
+    complete: bool = True
     modules: Words = ()
 
 
@@ -204,6 +207,7 @@ class DriverFile(File):
                     kind=record.kind,
                     end_of_life=record.end_of_life,
                     stacks=record.stacks,
+                    complete=record.complete,
                     modules=record.modules,
                 )
                 for record in self.series
@@ -251,7 +255,7 @@ class ModelRecord(Record):
     platforms: Platforms = ()
     stacks: dict[str, WindowRecord] | None = None
     kernel_drivers: Words = ()
-    minimum_driver: VersionField | None = None
+    minimum_driver: DriverField | None = None
     minimum_driver_source: str | None = None
 
 

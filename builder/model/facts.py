@@ -16,6 +16,18 @@ CodeList = tuple[str, ...]
 """What a binary was compiled for: ``sm_90``, ``sm_90a``, ``compute_120`` (PTX), ``gfx942``, ``gfx11-generic``."""
 
 
+class DriverVersion(Version):
+    """A driver's version: compares as any version does, and prints as the vendor writes it (``580.65.06``)."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(version)
+        self._written = version.strip()
+
+    def __str__(self) -> str:
+        """Return what was written, leading zeros included."""
+        return self._written
+
+
 class Stream(StrEnum):
     """The kind of line a stack release belongs to; only production is chosen by the solver."""
 
@@ -62,8 +74,8 @@ class StackRelease:
     source: Source
     date: str | None = None
     stream: Stream = Stream.PRODUCTION
-    native_driver: Version | None = None
-    major_driver: Version | None = None
+    native_driver: DriverVersion | None = None
+    major_driver: DriverVersion | None = None
     jit_series: int | None = None
     devices: frozenset[str] | None = None
     pairs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -95,8 +107,8 @@ class Stack:
 class DriverSeries:
     """One series of drivers: ``580``, ``30.30``, ``1.24``.
 
-    ``stacks`` are the stack series (``7.2``) it serves, where a vendor's table says so;
-    ``modules`` the kernel module versions it carries.
+    ``stacks`` are the stack series (``7.2``) it serves, where a vendor's table says so, and
+    ``complete`` whether it serves no others; ``modules`` the kernel module versions it carries.
     """
 
     name: str
@@ -104,6 +116,7 @@ class DriverSeries:
     kind: str | None = None
     end_of_life: str | None = None
     stacks: tuple[str, ...] | None = None
+    complete: bool = True
     modules: tuple[str, ...] = ()
 
 
@@ -167,7 +180,7 @@ class Accelerator:
     integrated: bool = False
     runs: tuple[str, ...] = ()
     kernel_drivers: tuple[str, ...] = ()
-    minimum_driver: Version | None = None
+    minimum_driver: DriverVersion | None = None
     minimum_driver_source: Source | None = None
 
     @property

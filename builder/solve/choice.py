@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from builder.catalog.query import Catalog
 from builder.model.facts import Absent
@@ -56,10 +56,11 @@ class Chooser:
             for candidate in found:
                 barrier = self._barrier(candidate)
                 if barrier is None:
-                    kept = [*reasons, *_passed_over(choice, passed), *self._own(asked, candidate)]
-                    return self._finished(candidate, kept, admitted=True)
+                    newer = [item for item in passed if item[0].rank > candidate.rank]
+                    kept = [*reasons, *merged(choice.kind.value, newer)]
+                    return self._finished(candidate, [*map(_as_note, kept), *self._own(asked, candidate)], admitted=True)
                 passed.append((candidate, barrier))
-            reasons.extend(_passed_over(choice, passed) if found else (self._none(asked, choice),))
+            reasons.extend(merged(choice.kind.value, passed) if found else (self._none(asked, choice),))
             closest.extend(candidate for candidate, _ in passed)
         if not closest:
             return Choice(reasons=tuple(reasons), not_applicable=self._not_applicable(asked.stack_name, asked.platforms))
@@ -167,6 +168,6 @@ def _covers(item: Absent, asked: Asked) -> bool:
     return not item.versions or (written is not None and str(written) in item.versions.split())
 
 
-def _passed_over(choice: BaseChoice, passed: Sequence[tuple[Candidate, Reason]]) -> list[Reason]:
-    """Name candidates that were passed over, one reason per cause."""
-    return merged(choice.kind.value, passed)
+def _as_note(reason: Reason) -> Reason:
+    """Return a reason that did not keep the cell from its variant as what it is: worth knowing."""
+    return replace(reason, deciding=False) if reason.effect is Effect.UNKNOWN else reason

@@ -6,7 +6,7 @@ import re
 
 from packaging.version import InvalidVersion, Version
 
-from builder.model.facts import Drivers, DriverSeries, Stack
+from builder.model.facts import Drivers, DriverSeries, DriverVersion, Stack
 from builder.solve.subject import Driver
 
 _API_NUMBER = re.compile(r"\d{5}")
@@ -34,14 +34,14 @@ def read_driver(text: str, stack: Stack, drivers: Drivers | None) -> Driver:
     if _API_NUMBER.fullmatch(written) and stack.model.value == "floor":
         return _of_api(written, stack, drivers)
     try:
-        version = Version(written)
+        version = DriverVersion(written)
     except InvalidVersion as error:
         msg = f"{text!r} is not a driver version{_example(drivers)}"
         raise DriverError(msg) from error
     return _of_number(written, version, drivers)
 
 
-def _of_number(text: str, version: Version, drivers: Drivers | None) -> Driver:
+def _of_number(text: str, version: DriverVersion, drivers: Drivers | None) -> Driver:
     series = _series(version, drivers)
     by_module = [] if drivers is None else [item for item in drivers.series if str(version) in item.modules]
     if series is not None and by_module and by_module[0] is not series:

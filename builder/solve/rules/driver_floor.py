@@ -106,11 +106,9 @@ def _needs_package(subject: Subject, place: Place, driver: Driver, code: str, wh
     if service is Service.NO:
         kind = place.accelerator.kind if place.accelerator else "this"
         return refuses(code, f"{why}, and {package.name} does not serve {kind} devices (error 804)", package.source)
-    some = "" if service is Service.YES else "; of this class only some models are served"
-    carried = " The image carries it and its entry point decides" if subject.compat == "entrypoint" else ""
-    return conditions(
-        "DRV004", f"{why}; with the package {package.name} in the container it runs{some}.{carried}".rstrip("."), package.source
-    )
+    some = "" if service is Service.YES else ", though of this class only some models are served"
+    carried = ", which the image carries and its entry point puts to use" if subject.compat == "entrypoint" else ""
+    return conditions("DRV004", f"{why}; it runs with the package {package.name}{carried}{some}", package.source)
 
 
 def serving_package(subject: Subject, driver: Driver) -> CompatPackage | None:

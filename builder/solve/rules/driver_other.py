@@ -23,8 +23,10 @@ def window(subject: Subject, place: Place) -> tuple[Reason, ...]:
     source = driver.series.source
     if series_of in driver.series.stacks:
         return (supports("DRV020", f"driver {driver.text} and {subject.name} are in each other's window", source),)
-    if not serving:
-        text = f"no driver's list in the catalog names {subject.name} yet (checked {drivers.source.checked})"
+    if not serving or not driver.series.complete:
+        text = (
+            f"no list in the catalog says whether driver {driver.text} serves {subject.name} (checked {drivers.source.checked})"
+        )
         return (unknown("DRV023", text, source),)
     served = f"{driver.series.stacks[0]} to {driver.series.stacks[-1]}"
     text = f"driver {driver.text} serves {subject.stack.name} {served}; {subject.name} is outside its window"
