@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.catalog.load import load_catalog
-from builder.catalog.query import Catalog
-from builder.documents.matrix import read_matrix
-from builder.errors import Complaint, DocumentError, UsageError
-from builder.expand.expand import expand
-from builder.expand.select import selected
+from builder.catalog.query import Catalog, load_catalog
+from builder.documents.matrix import distinct, examine_matrix
+from builder.errors import DocumentError, UsageError
+from builder.expand.complaints import examine
+from builder.expand.complaints import lint as lint_cells
+from builder.expand.selection import select
 from builder.model.matrix import Expansion, Matrix
 from builder.model.plan import Plan
 from builder.solve.lint import lint
@@ -38,15 +38,14 @@ class Loaded:
 
 def checked(path: Path, catalog: Catalog) -> tuple[Matrix, Expansion]:
     """Read a matrix and its cells; ``DocumentError`` with every complaint of reading, expanding and the catalog."""
-    matrix = read_matrix(path)
-    complaints: list[Complaint] = list(lint(matrix, catalog))
-    try:
-        expansion = expand(matrix)
-    except DocumentError as error:
-        raise DocumentError((*complaints, *error.complaints)) from error
-    if complaints:
-        raise DocumentError(tuple(complaints))
-    return matrix, expansion
+    reading = examine_matrix(path)
+    complaints = lint_cells(reading)
+    if reading.matrix is not None:
+        complaints = distinct([*complaints, *lint(reading.matrix, catalog)])
+    if complaints or reading.matrix is None:
+        raise DocumentError(complaints)
+    expansion, _ = examine(reading.matrix)
+    return reading.matrix, expansion
 
 
 def load(
@@ -75,11 +74,6 @@ def _pairs(overrides: Sequence[str]) -> dict[str, str]:
 
 
 def _only(plan: Plan, only: Sequence[str]) -> Plan:
-    cells = tuple(
-        planned for planned in plan.cells if selected(planned.cell, planned.variant.id if planned.variant else None, only)
-    )
-    if not cells:
-        ids = ", ".join(variant.id for variant in plan.variants[:6])
-        msg = f"--only {' '.join(only)} chooses none of the {len(plan.cells)} cells of {plan.name!r}"
-        raise UsageError(msg, hint=f"write axis=GLOB or a glob over variant ids, such as: {ids}")
-    return dataclasses.replace(plan, cells=cells)
+    chosen = select([(planned.cell, planned.variant.id if planned.variant else None) for planned in plan.cells], only)
+    kept = {cell.index for cell in chosen}
+    return dataclasses.replace(plan, cells=tuple(planned for planned in plan.cells if planned.cell.index in kept))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from builder.catalog.load import load_catalog
+from builder.catalog.query import load_catalog
 from builder.cli.environment import Environment
 from builder.cli.loading import checked
 from builder.cli.options import AsJson, CatalogFolder, MatrixFile

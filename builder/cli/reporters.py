@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from threading import Lock
 from typing import assert_never
@@ -143,22 +144,16 @@ class QuietReporter:
 
 def choose(style: ProgressStyle, environment: Environment) -> Reporter:
     """Return the reporter of a style; ``auto`` is live on a terminal, groups under GitHub Actions, else plain."""
-    match style:
-        case ProgressStyle.AUTO:
-            if environment.github:
-                return GithubReporter()
-            return choose(ProgressStyle.LIVE if environment.terminal else ProgressStyle.PLAIN, environment)
-        case ProgressStyle.LIVE:
-            from builder.cli.live import LiveReporter  # noqa: PLC0415 - rich is only imported where a live view is shown
+    if style is ProgressStyle.LIVE or (style is ProgressStyle.AUTO and environment.terminal and not environment.github):
+        from builder.cli.live import LiveReporter  # noqa: PLC0415 - rich is only imported where a live view is shown
 
-            return LiveReporter(colour=environment.colour)
-        case ProgressStyle.PLAIN:
-            return PlainReporter()
-        case ProgressStyle.GITHUB:
-            return GithubReporter()
-        case ProgressStyle.JSON:
-            return JsonReporter()
-        case ProgressStyle.QUIET:
-            return QuietReporter()
-        case _:
-            assert_never(style)
+        return LiveReporter(colour=environment.colour)
+    automatic = GithubReporter if environment.github else PlainReporter
+    others: Mapping[ProgressStyle, Callable[[], Reporter]] = {
+        ProgressStyle.AUTO: automatic,
+        ProgressStyle.PLAIN: PlainReporter,
+        ProgressStyle.GITHUB: GithubReporter,
+        ProgressStyle.JSON: JsonReporter,
+        ProgressStyle.QUIET: QuietReporter,
+    }
+    return others[style]()

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from builder.evidence.record import Circumstances, Subject, record
-from builder.model.build import Completed, ImageInfo, RunRequest
+from builder.model.build import ImageInfo, RunRequest
 from builder.model.event import LogLine, Progress, Stage
 from builder.model.evidence import Evidence, ProbeResult, ProbeScript, ProbeStatus
 from builder.model.matrix import Limits, Target
 from builder.pipeline.pieces import Piece
 from builder.pipeline.tools import Tools
 from builder.probe.expectation import expectation
-from builder.probe.reading import read_result
 from builder.probe.selection import probes_for
+from builder.probe.together import read_together, result_name, together
 from builder.render.python import plan_python
 
 _SECONDS = 300.0
+_START = 60.0
 
 
 def scripts_for(piece: Piece, target: Target | None) -> tuple[ProbeScript, ...]:
@@ -26,25 +28,18 @@ def scripts_for(piece: Piece, target: Target | None) -> tuple[ProbeScript, ...]:
 
 
 def smoke_test(piece: Piece, image: ImageInfo, target: Target | None, *, limits: Limits, tools: Tools, log: Path) -> Evidence:
-    """Run every probe that applies and return the record, which is kept before this returns.
+    """Run every probe that applies, in one container, and return the record, which is kept before this returns.
 
     One probe's failure does not keep the next from running.
     """
-    expected = expectation(piece.variant, piece.locked, piece.base)
-    results: list[ProbeResult] = []
+    tools.check_stopped()
     scripts = scripts_for(piece, target)
     seconds = float(limits.seconds or _SECONDS)
+    results = _run(piece, scripts, seconds, tools)
     with log.open("a", encoding="utf-8") as file:
-        for number, script in enumerate(scripts, 1):
-            tools.check_stopped()
-            text = f"probe {script.name} ({number} of {len(scripts)})"
-            tools.reporter.report(Progress(stage=Stage.TEST, subject=piece.variant.id, text=text))
-            completed = _run(piece, script, expected, seconds, tools)
-            result = read_result(script, completed, limit=seconds)
-            for line in _transcript(script, completed, result):
-                file.write(f"{line}\n")
-                tools.reporter.report(LogLine(stage=Stage.TEST, subject=piece.variant.id, text=line))
-            results.append(result)
+        for line in _transcript(results):
+            file.write(f"{line}\n")
+            tools.reporter.report(LogLine(stage=Stage.TEST, subject=piece.variant.id, text=line))
     subject = Subject(variant=piece.variant, image=image, content=piece.content, target=target)
     engine = f"{tools.engine.name} {tools.engine.version()}"
     circumstances = Circumstances(recorded=tools.clock.now(), engine=engine, host=_host(results))
@@ -76,20 +71,36 @@ def interpreter_of(piece: Piece) -> str:
     return piece.base.facts.python or "/usr/bin/python3"
 
 
-def _run(piece: Piece, script: ProbeScript, expected: bytes, seconds: float, tools: Tools) -> Completed:
+def _run(piece: Piece, scripts: Sequence[ProbeScript], seconds: float, tools: Tools) -> tuple[ProbeResult, ...]:
+    done: list[str] = []
+
+    def on_line(line: str) -> None:
+        name = result_name(line)
+        if name is not None:
+            done.append(name)
+            text = f"probe {name} ({len(done)} of {len(scripts)})"
+            tools.reporter.report(Progress(stage=Stage.TEST, subject=piece.variant.id, text=text))
+
+    tools.reporter.report(Progress(stage=Stage.TEST, subject=piece.variant.id, text=f"{len(scripts)} probes"))
     request = RunRequest(
         image=piece.tag,
         argv=(interpreter_of(piece), "-"),
-        stdin=script.text.encode(),
-        seconds=seconds,
-        env={"IMGBUILD_EXPECT": expected.decode()},
+        stdin=together(scripts, seconds=seconds),
+        seconds=seconds * len(scripts) + _START,
+        env={"IMGBUILD_EXPECT": expectation(piece.variant, piece.locked, piece.base).decode()},
     )
-    return tools.engine.run(request)
+    return read_together(scripts, tools.engine.run(request, on_line=on_line), seconds=seconds)
 
 
-def _transcript(script: ProbeScript, completed: Completed, result: ProbeResult) -> list[str]:
-    head = f"probe {script.name}: {result.status.value}" + (f": {result.reason}" if result.reason else "")
-    return [head, *(f"  {line}" for line in (completed.stdout + completed.stderr).splitlines())]
+def _transcript(results: Sequence[ProbeResult]) -> list[str]:
+    lines = []
+    for result in results:
+        lines.append(f"probe {result.name}: {result.status.value} ({result.seconds:.1f} s)")
+        if result.reason:
+            lines.append(f"  {result.reason}")
+        if result.values:
+            lines.append(f"  {json.dumps(result.values, ensure_ascii=False)}")
+    return lines
 
 
 def _host(results: Sequence[ProbeResult]) -> dict[str, str]:

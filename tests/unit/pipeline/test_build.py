@@ -7,7 +7,6 @@ import threading
 from dataclasses import replace
 
 from builder.errors import InterruptedRunError, MismatchError
-from builder.model.build import RunRequest
 from builder.model.event import VariantFinished
 from builder.model.evidence import Status
 from builder.model.matrix import Limits, Tier
@@ -96,19 +95,19 @@ def test_one_failing_build_harms_no_other(world: World) -> None:
 
 
 def test_a_failing_probe_fails_the_variant_names_itself_and_is_recorded(world: World) -> None:
-    world.probes = lambda request: failing("4 is not 5") if b"MatMul" in request.stdin else passing()
+    world.probes = lambda script: failing("4 is not 5") if "MatMul" in script else passing()
     (outcome,) = run_all(world.job(piece("v1")), world.tools)
     assert (outcome.status, outcome.exit_code) == (Status.FAILED, 7)
     assert "4 is not 5" in (outcome.reason or "")
     (evidence,) = world.state.evidence()
     assert evidence.tier.rank < Tier.DEVICE.rank
-    world.probes = lambda _request: passing()
+    world.probes = lambda _script: passing()
     (mended,) = run_all(world.job(piece("v1")), world.tools)
     assert (mended.status, len(world.engine.builds)) == (Status.PASSED, 1)
 
 
 def test_a_probe_that_hangs_fails_with_the_limit_named(world: World) -> None:
-    world.probes = lambda _request: Answer(hangs=True)
+    world.probes = lambda _script: Answer(hangs=True)
     (outcome,) = run_all(world.job(piece("v1"), limits=Limits(seconds=1)), world.tools)
     assert outcome.exit_code == 7
     assert "1 s" in (outcome.reason or "")
@@ -130,7 +129,7 @@ def test_a_file_that_nothing_provides_is_a_mismatch(world: World) -> None:
 
 
 def test_a_full_disk_is_the_host_and_the_context_is_gone(world: World) -> None:
-    def full(_request: RunRequest) -> Answer:
+    def full(_script: str) -> Answer:
         raise OSError(errno.ENOSPC, "No space left on device", "/x")
 
     world.probes = full
@@ -157,7 +156,7 @@ def test_test_alone_refuses_what_is_not_built(world: World) -> None:
 def test_an_interruption_ends_every_variant_and_says_so(world: World) -> None:
     started = threading.Event()
 
-    def hang(_request: RunRequest) -> Answer:
+    def hang(_script: str) -> Answer:
         started.set()
         world.tools.stopped.wait(20)
         message = "the run was interrupted"
