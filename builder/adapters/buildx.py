@@ -68,11 +68,11 @@ def build_error(request: BuildRequest, done: Completed, log: Log, *, root: str, 
         return disk_full("docker", root, log.disk_full, log.end)
     said = error_text(done.stderr) or f"docker ended with code {done.code}"
     exited = _EXIT.search(said)
-    if exited is None and _GONE.search(said):
-        return stopped_answering(request, said, log)
     found: ImgbuildError | None = cannot_run(said, "docker", log.end)
     if found is None and any(part in said for part in _BASE):
         found = registry_failure(said, f"the base of {request.variant}", "docker", log.end, default=True)
+    elif found is None and exited is None and _GONE.search(said):
+        found = stopped_answering(request, said, log)
     steps = _STEP.findall(done.stderr)
     return found or step_failure(request, "docker", steps[-1] if steps else None, exited["why"] if exited else said, log)
 

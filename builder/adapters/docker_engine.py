@@ -275,7 +275,7 @@ class _KnownIds:
     def get(self, target: Digest) -> tuple[Digest, Digest] | None:
         """Return manifest and config of what Docker calls ``target``."""
         if target not in self._known:
-            with contextlib.suppress(OSError, ValueError, IndexError, TypeError):
+            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
                 found = json.loads((self._folder / target.encoded).read_text(encoding="utf-8"))
                 self._known[target] = (Digest.parse(found[0]), Digest.parse(found[1]))
         return self._known.get(target)
