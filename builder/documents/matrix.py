@@ -62,10 +62,10 @@ def examine_matrix_text(text: str | bytes, file: str) -> Reading:
     if other is not None:
         return Reading(matrix=None, complaints=(other,), cells_known=False)
     validated = validate(root, file)
-    across = [*complaints, *check(validated.data, file)]
-    whole = validated.cells_known and not any(complaint.where.field.startswith("matrix") for complaint in across)
+    across = tuple(check(validated.data, file))
+    whole = validated.cells_known and not any(one.where.field.startswith("matrix") for one in (*complaints, *across))
     matrix = to_matrix(validated.document, validated.data, file) if validated.document is not None else None
-    return Reading(matrix=matrix, complaints=distinct([*validated.complaints, *across]), cells_known=whole)
+    return Reading(matrix=matrix, complaints=distinct([*complaints, *validated.complaints, *across]), cells_known=whole)
 
 
 def distinct(complaints: Iterable[Complaint]) -> tuple[Complaint, ...]:
@@ -90,13 +90,13 @@ def file_bytes(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
-        raise UsageError(f"there is no file {shown(str(path))}", hint=_similar(path)) from error  # noqa: EM102, TRY003 - the message is the point
+        raise UsageError(f"there is no file {str(path)!r}", hint=_similar(path)) from error  # noqa: EM102, TRY003 - the message is the point
     except IsADirectoryError as error:
-        msg = f"{shown(str(path))} is a folder, not a file"
+        msg = f"{str(path)!r} is a folder, not a file"
         raise UsageError(msg, hint="name the matrix file in it") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        msg = f"{shown(str(path))} cannot be read: {reason.lower()}"
+        msg = f"{str(path)!r} cannot be read: {reason.lower()}"
         raise UsageError(msg, hint="check the path and its permissions") from error
 
 

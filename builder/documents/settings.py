@@ -18,7 +18,6 @@ from builder.documents.fields import (
     argument,
     leaf,
     refuse,
-    word,
 )
 from builder.documents.nodes import Table, Text
 from builder.documents.places import BaseText
@@ -111,7 +110,7 @@ def _program(text: str) -> str:
 
 
 Program = Annotated[str, leaf(_program), WithJsonSchema({"type": "string", "pattern": "^[^\\s-]\\S*$"})]
-Word = Annotated[str, leaf(word, as_written=True), WithJsonSchema({"type": ["string", "number", "boolean"]})]
+Word = Annotated[str, leaf(str, as_written=True, empty=True), WithJsonSchema({"type": ["string", "number", "boolean"]})]
 PlainEntrypoint = Annotated[
     Annotated[Program, Tag("one")] | Annotated[list[Word], Tag("many")],
     Discriminator(_one_or_many),

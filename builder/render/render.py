@@ -163,7 +163,9 @@ def _command(variant: Variant, base: LockedBase, interpreter: python.Python | No
     """Return the command of an image whose base, assembled here, has none."""
     if not base.assembled or variant.entrypoint is not None:
         return None
-    return ("python",) if interpreter is not None else None
+    if interpreter is not None:
+        return ("python",)
+    return (base.facts.python,) if base.facts.python is not None else None
 
 
 def _large_files(locked: LockedVariant, base: LockedBase) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from builder.model.facts import Drivers, DriverSeries, DriverVersion, Stack
 from builder.solve.subject import Driver
 
 _API_NUMBER = re.compile(r"\d{5}")
-_KERNEL = re.compile(r"kernel:(?P<version>\S+)\s+(?P<modules>[a-z0-9]+(?:\s+[a-z0-9]+)*)")
+_KERNEL = re.compile(r"kernel:(?P<version>\S+)\s+(?P<modules>[a-z0-9]+(?:[\s|]+[a-z0-9]+)*)")
 _MODULE = re.compile(r"module:(?P<version>\S+)")
 
 
@@ -27,7 +27,7 @@ def read_driver(text: str, stack: Stack, drivers: Drivers | None) -> Driver:
     written = text.strip()
     kernel = _KERNEL.fullmatch(written)
     if kernel is not None:
-        return Driver(text=written, modules=tuple(kernel["modules"].split()))
+        return Driver(text=written, modules=tuple(re.split(r"[\s|]+", kernel["modules"])))
     module = _MODULE.fullmatch(written)
     if module is not None:
         return _of_module(written, module["version"], drivers)
