@@ -76,7 +76,7 @@ def markdown(table: Table) -> str:
     if table.left_out:
         lines += ["", "## Left out", ""]
         lines += [f"- {left.kind.value}: {_escaped(left_out_text(left))}" for left in ordered_left_out(table)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def html(table: Table) -> str:

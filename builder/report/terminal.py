@@ -49,7 +49,8 @@ def text(table: Table, width: int = 100) -> str:
     lines = list(_grid(columns, [remarks(row) for row in table.rows], width)) if table.rows else ["no variants"]
     lines += _left_out(table, width)
     if table.fleet:
-        lines += ["", "on the device of every applicable target:", *(f"{_INDENT}{one_line(name)}" for name in table.fleet)]
+        lines += ["", "on the device of every target:"]
+        lines += [f"{_INDENT}{part}" for name in table.fleet for part in wrapped(one_line(name), width - len(_INDENT))]
     return "\n".join(lines) + "\n"
 
 

@@ -168,7 +168,9 @@ def test_the_known_losses_are_those_of_steps_along_the_measured_slope() -> None:
 
     def loss(first: list[list[float]], second: list[list[float]]) -> float:
         hidden = [[math.tanh(sum(p[i] * first[i][j] for i in range(3))) for j in range(4)] for p in TRAIN.POINTS]
-        errors = [sum(h[j] * second[j][0] for j in range(4)) - w[0] for h, w in zip(hidden, TRAIN.WANTED, strict=True)]
+        errors: list[float] = [
+            sum(h[j] * second[j][0] for j in range(4)) - w[0] for h, w in zip(hidden, TRAIN.WANTED, strict=True)
+        ]
         return sum(error * error for error in errors) / len(errors)
 
     weights = [[row[:] for row in TRAIN.FIRST], [row[:] for row in TRAIN.SECOND]]
