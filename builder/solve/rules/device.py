@@ -7,7 +7,7 @@ from packaging.version import Version
 from builder.model.facts import Accelerator, StackWindow
 from builder.model.verdict import Reason
 from builder.solve.rules.code import machine_code, may_hold_relative, portable_code
-from builder.solve.rules.reason import conditions, note, refuses, supports, unknown
+from builder.solve.rules.reason import conditions, refuses, supports
 from builder.solve.subject import Place, Subject
 
 
@@ -128,19 +128,10 @@ def device_and_driver(subject: Subject, place: Place) -> tuple[Reason, ...]:
 
 
 def cpu_level(subject: Subject, place: Place) -> Reason | None:
-    """Compare the CPU level a build asks for with the device's."""
+    """Compare the CPU level a build asks for with the device's; silent where no level is recorded."""
     device, asked = place.accelerator, subject.cpu_level
-    if device is None or device.kind != "cpu":
+    if device is None or device.kind != "cpu" or asked is None:
         return None
-    if asked is None:
-        return note("DEV016", f"the CPU level that {subject.subject} asks for is not in the catalog", subject.source)
     if asked == device.arch or asked in device.runs:
         return supports("DEV014", f"{subject.subject} asks for {asked}, which {device.name} has", subject.source)
     return refuses("DEV015", f"{subject.subject} asks for {asked}, and {device.name} has less", subject.source)
-
-
-def known_device(name: str, place: Place) -> Reason | None:
-    """Say that a device that was named is not in the catalog."""
-    if place.accelerator is not None:
-        return None
-    return unknown("DEV017", f"the accelerator {name!r} is not in the catalog")
