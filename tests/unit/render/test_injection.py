@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jinja2 import nodes
+from jinja2 import UndefinedError, nodes
 
 from builder.errors import ImgbuildError
 from builder.model.image_text import why_not_argument, why_not_one_line
@@ -25,7 +25,7 @@ NASTY = [
 IMPOSSIBLE = ["a\nb", "a\rb", "RUN x\n", "\0", "a\x1bb", "\x7f", "\x85", "\u2028", "\ud800"]
 PIECES = st.sampled_from([*NASTY, *IMPOSSIBLE, "\nRUN reboot\n", "x", " "])
 TEXT = st.one_of(st.text(max_size=12), st.lists(PIECES, max_size=4).map("".join))
-FEW = settings(max_examples=150, deadline=None)
+FEW = settings(max_examples=60, deadline=None)
 
 
 def keywords(case: Case) -> list[str]:
@@ -186,3 +186,8 @@ def test_a_forgotten_filter_is_an_error() -> None:
         templates().from_string("ENV A={{ value }}").render(value="x\nRUN reboot")
     with pytest.raises(TypeError, match="without one of"):
         only_escaped("x")
+
+
+def test_a_name_that_nobody_defined_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="'missing' is undefined"):
+        templates().from_string("{% if missing %}x{% endif %}").render()
