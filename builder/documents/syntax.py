@@ -30,6 +30,7 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
         "an escape that YAML does not know",
         "use single quotes, or double the backslash",
     ),
+    ("invalid Unicode character", "an escape that names no character", "remove the escape"),
     ("found invalid escape", "an escape that YAML does not know", "use single quotes, or double the backslash"),
     ("cannot start any token", "a character that cannot begin a value", _QUOTE),
     ("block sequence entries are not allowed", "a '-' where no list can stand", "begin the list on a line of its own"),
