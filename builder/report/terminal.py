@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from builder.model.evidence import Outcome
 from builder.model.table import Table
 from builder.report.cells import (
+    NONE,
     counted,
     day_of,
     image_of,
@@ -30,7 +31,8 @@ _MINUTE = 60
 def text(table: Table, width: int = 100) -> str:
     """Return the table for a terminal ``width`` columns wide; notes follow their row, indented.
 
-    Where it does not fit, the day and the digest are left out first, then the variant gets a line of its own.
+    Where it does not fit, targets are named alone, then the day and the digest are left out, then the
+    variant gets a line of its own.
     """
     width = max(width, _NARROWEST)
     columns = {
@@ -43,6 +45,8 @@ def text(table: Table, width: int = 100) -> str:
     }
     if all(row.target is None for row in table.rows):
         del columns["TARGET"], columns["VERDICT"]
+    if _total(columns) > width and "TARGET" in columns:
+        columns["TARGET"] = [one_line(row.target or NONE) for row in table.rows]
     for name in _LAST_RESORTS:
         if _total(columns) > width:
             del columns[name]
@@ -60,7 +64,7 @@ def outcomes_text(outcomes: Sequence[Outcome], width: int = 100) -> str:
     columns = {
         "STATUS": [outcome.status.value for outcome in outcomes],
         "VARIANT": [one_line(outcome.variant) for outcome in outcomes],
-        "TIER": [outcome.tier.value if outcome.tier else "-" for outcome in outcomes],
+        "TIER": [outcome.tier.value if outcome.tier else NONE for outcome in outcomes],
         "TIME": [_seconds(outcome) for outcome in outcomes],
     }
     lines = list(_grid(columns, [_outcome_notes(outcome) for outcome in outcomes], width)) if outcomes else []

@@ -49,6 +49,19 @@ def test_a_narrow_terminal_loses_the_day_and_the_digest_and_then_the_line() -> N
     assert text(table, 45) == "pytorch2.9.1-cuda12.8-py3.12\n    cpu · conditional · device\n"
 
 
+def test_a_target_is_named_alone_before_anything_is_left_out() -> None:
+    table = Table(name="t", rows=(row(notes=(), reasons=()),))
+    assert "h100 (nvidia/h100, driver 580.95.05)" in text(table, 130)
+    assert text(table, 100).splitlines()[1].split() == [
+        "pytorch2.9.1-cuda12.8-py3.12",
+        "h100",
+        "conditional",
+        "device",
+        "1f1f1f1f1f1f",
+        "2026-12-01",
+    ]
+
+
 def test_an_image_without_a_manifest_is_named_by_its_id_and_as_such() -> None:
     table = Table(name="t", rows=(row(digest=None),))
     assert "image 2e2e2e2e2e2e" in text(table, 140)

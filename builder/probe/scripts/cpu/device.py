@@ -91,6 +91,7 @@ def main():
     with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
         model, level, emulated = describe(machine, file.read())
     values = {"device": "cpu", "model": model, "level": level, "arch": level, "cores": cores(), "machine": machine}
+    values["kernel_release"] = platform.release()
     if emulated:
         finish(0, emulated=True, **dict(values, level=level or machine))
     if not model or not level:
