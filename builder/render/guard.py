@@ -29,18 +29,22 @@ _HEADER = (
 )
 
 
-def protected(variant: Variant, locked: LockedVariant, base: LockedBase, patterns: Sequence[str]) -> dict[str, str]:
+def protected(
+    variant: Variant, locked: LockedVariant, base: LockedBase, patterns: Sequence[str], *, expected: bool = True
+) -> dict[str, str]:
     """Return the distributions to keep and their versions, sorted by name.
 
     They are those whose names match ``patterns`` or that the vendor put there, in the base or in the
-    lock, and what they and the base's other distributions tie to them by ``==``. ``MismatchError``
-    where the lock would replace a vendor's.
+    lock, and what they and the base's other distributions tie to them by ``==``. ``UnsatisfiableError``
+    where the lock would replace a vendor's; ``MismatchError`` where the vendor's are ``expected`` and
+    none is there.
     """
     names = [*patterns, *variant.base.frameworks]
     there = _tied(base.facts.distributions, names)
     added = {package.name: package.version for package in locked.packages if _matches(package.name, names)}
     if variant.base.kind is BaseKind.VENDOR:
-        _vendor_is_there(variant, base, there)
+        if expected:
+            _vendor_is_there(variant, base, there)
         _vendor_stays(variant, base, there, {package.name: package.version for package in locked.packages})
     return dict(sorted({**there, **added}.items()))
 

@@ -2,8 +2,8 @@
 
 A recipe is a template that sets variables: ``why`` (one comment line), ``env`` (only fills in what
 the base does not set), ``loader_path`` (folders of shared libraries, appended), ``protected``
-(name patterns of the framework's distributions), ``repositories`` (patterns of image names, in a
-family of bases). All are optional.
+(name patterns of the framework's distributions), ``in_python`` (whether a vendor's image has to have
+one of those), ``repositories`` (patterns of image names, in a family of bases). All are optional.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Recipe:
     env: Mapping[str, str] = field(default_factory=dict)
     loader_path: tuple[str, ...] = ()
     protected: tuple[str, ...] = ()
+    in_python: bool = True
     repositories: tuple[str, ...] = ()
 
 
@@ -106,6 +107,7 @@ def _read(path: str, context: Mapping[str, object]) -> Recipe:
         env=dict(getattr(module, "env", {})),
         loader_path=_strings(getattr(module, "loader_path", ())),
         protected=_strings(getattr(module, "protected", ())),
+        in_python=bool(getattr(module, "in_python", True)),
         repositories=_strings(getattr(module, "repositories", ())),
     )
 

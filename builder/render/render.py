@@ -1,7 +1,7 @@
 """Variant and lock in, build context out: a Dockerfile a person likes to read, and the files beside it.
 
-The same input gives the same bytes, on every machine and in every version that renders the same
-thing: no dates, no version of ours.
+The same input gives the same bytes on every machine: no dates, and no version of ours, so that an
+image is not built again because imgbuild was updated.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def render(variant: Variant, platform: Platform, locked: LockedVariant, base: Lo
         "base": base,
         "nvidia_wheel_folders": _wheel_folders(variant, locked, interpreter),
     }
-    recipes = (stack_recipe(variant, facts), framework_recipe(variant, facts))
-    kept = guard.protected(variant, locked, base, [pattern for recipe in recipes for pattern in recipe.protected])
+    stack, framework = stack_recipe(variant, facts), framework_recipe(variant, facts)
+    kept = guard.protected(variant, locked, base, [*stack.protected, *framework.protected], expected=framework.in_python)
     page = facts | {
         "family": family_recipe(variant, base, facts),
         "from": _pinned(base),
@@ -59,9 +59,8 @@ def render(variant: Variant, platform: Platform, locked: LockedVariant, base: Lo
         "python": interpreter,
         "requirements": python.REQUIREMENTS,
         "wheels": python.WHEELS,
-        "guarded": bool(kept),
         "constraints": guard.CONSTRAINTS,
-        "environment": _environment(variant, base, recipes, interpreter=interpreter, guarded=bool(kept)),
+        "environment": _environment(variant, base, (stack, framework), interpreter=interpreter, guarded=bool(kept)),
         "labels": _labels(variant, base),
         "base_user": base.facts.user not in _ROOT_USERS,
         "user": _user(variant, base),

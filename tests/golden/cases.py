@@ -232,6 +232,7 @@ TRITON_SERVER = Want(
     framework=release("triton-server", "2.62.0"),
     stack=release("cuda", "13.0.2"),
     reference="nvcr.io/nvidia/tritonserver:25.10-py3",
+    frameworks=("tritonserver", "tritonfrontend"),
     facts=BaseFacts(
         os="ubuntu",
         os_version="24.04",

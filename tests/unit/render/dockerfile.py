@@ -14,6 +14,8 @@ from dataclasses import dataclass
 _DIRECTIVE = re.compile(r"#\s*[A-Za-z][A-Za-z0-9]*\s*=.*")
 _CONTINUED = re.compile(r"\\[ \t]*$")
 _FLAG = re.compile(r"--[a-z-]+=\S+\s+")
+_RAW_WORD = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""")
+_HEREDOC = re.compile(r"\d*<<-?[^<]*")
 _PART = re.compile(
     r"""(?P<space>\s+)|"(?P<double>(?:\\.|[^"\\$])*)"|'(?P<single>[^']*)'|\\(?P<escaped>.)|(?P<bare>[^\s"'\\$]+)""",
     re.DOTALL,
@@ -48,7 +50,7 @@ class Instruction:
         rest = self.rest
         while (flag := _FLAG.match(rest)) is not None:
             rest = rest[flag.end() :]
-        assert "<<" not in re.sub(r"'[^']*'", "", rest), "a heredoc begins here"
+        assert not any(_HEREDOC.fullmatch(word) for word in _RAW_WORD.findall(rest)), "a heredoc begins here"
         lexer = shlex.shlex(rest, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         lexer.commenters = "#"

@@ -14,6 +14,7 @@ from builder.model.image_text import why_not_argument, why_not_one_line
 from builder.render.escape import FILTERS, only_escaped
 from builder.render.recipes import templates
 from tests.golden.build import Case, deb, wheel
+from tests.unit.render.dockerfile import Instruction, read
 from tests.unit.render.make import DEBIAN, NGC, TRITON, added_env, context, env, instructions, only, with_facts
 
 NASTY = [
@@ -179,6 +180,16 @@ def test_templates_print_through_filters_only(path: str) -> None:
         node for output in tree.find_all(nodes.Output) for node in output.nodes if not isinstance(node, nodes.TemplateData)
     ]
     assert [node for node in printed if not isinstance(node, nodes.Filter) or node.name not in FILTERS] == []
+
+
+def test_the_reader_of_these_tests_sees_what_it_should() -> None:
+    with pytest.raises(AssertionError, match="heredoc"):
+        Instruction("RUN", "cat <<EOF").command()
+    with pytest.raises(AssertionError, match="expanded"):
+        Instruction("ENV", 'A="$B"').pairs()
+    with pytest.raises(AssertionError, match="parser directive"):
+        read("# escape=`\nFROM a\n")
+    assert Instruction("ENV", """A="a\\\\b\\"" B='c d' C=e\\ f""").pairs() == {"A": 'a\\b"', "B": "c d", "C": "e f"}
 
 
 def test_a_forgotten_filter_is_an_error() -> None:
