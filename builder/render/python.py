@@ -15,6 +15,7 @@ from builder.model.plan import Variant
 VENV = "/opt/venv"
 REQUIREMENTS = "/etc/imgbuild/requirements.txt"
 WHEELS = "/mnt/wheels"
+VENV_PACKAGE = "python3-venv"
 
 _FIRST_WITH_MARK = Version("23.0.1")  # the first pip that knows PEP 668's mark, and --break-system-packages
 _RELOCK = "run imgbuild matrix lock --update on the matrix file"
@@ -61,6 +62,13 @@ def plan_python(variant: Variant, locked: LockedVariant, base: LockedBase) -> Py
     return Python(interpreter=facts.python, maker=None, pip=pip, system=_needs_flag(facts))
 
 
+def apt_for_python(variant: Variant, base: LockedBase) -> tuple[str, ...]:
+    """Return the Debian packages that a lock has to add beside ``variant.apt``: those that bring a Python where there is none."""
+    if not variant.pip or base.assembled or base.facts.python is not None:
+        return ()
+    return (VENV_PACKAGE,)
+
+
 def requirements(packages: tuple[LockedPackage, ...]) -> bytes:
     """Return the requirements file: every package at its version, with the hash of its file, sorted by name."""
     lines = ["# Every Python package of this image and the hash of its file in wheels/."]
@@ -101,7 +109,7 @@ def _same_python(variant: Variant, base: LockedBase) -> None:
 def _can_make_venv(variant: Variant, locked: LockedVariant, base: LockedBase) -> None:
     if base.facts.python is not None and not base.assembled:
         return
-    wanted = {"python3-venv", f"python{variant.python}-venv"}
+    wanted = {VENV_PACKAGE, f"python{variant.python}-venv"}
     if wanted.isdisjoint(deb.name for deb in (*base.debs, *locked.debs)):
         msg = f"{base.reference} has no Python for {variant.id}, and the lock adds no {' or '.join(sorted(wanted))}"
         raise MismatchError(msg, hint=_RELOCK)
