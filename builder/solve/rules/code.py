@@ -22,12 +22,18 @@ def _target(text: str) -> tuple[str, int, int, str] | None:
 def machine_code(code: CodeList, device: Accelerator, archs: Mapping[str, Arch]) -> str | None:
     """Return the entry of a code list whose machine code the device runs, ``None`` when there is none.
 
-    Its own arch first; then, for NVIDIA, the same major version with a lower minor one (never to or
-    from an integrated part), and family targets; for others what the device's record lists.
+    Its own arch first; then, for NVIDIA, the same major version with a lower minor one, the nearest
+    first (never to or from an integrated part), and family targets; for others what the device's
+    record lists.
     """
     if device.arch in code:
         return device.arch
-    return next((entry for entry in code if _runs(entry, device, archs)), None)
+    return max((entry for entry in code if _runs(entry, device, archs)), key=_minor, default=None)
+
+
+def _minor(entry: str) -> int:
+    target = _target(entry)
+    return -1 if target is None else target[2]
 
 
 def _runs(entry: str, device: Accelerator, archs: Mapping[str, Arch]) -> bool:

@@ -50,7 +50,7 @@ def _before(version: Version, first: Version | None) -> bool:
 
 def _dropped(subject: Subject, device: Accelerator, bounds: StackWindow) -> Reason:
     text = f"{subject.stack.name} {bounds.last} is the last for {device.name} ({device.arch}); {subject.name} has dropped it"
-    return refuses("DEV007", text, bounds.source)
+    return refuses("DEV007", f"{text} ({bounds.note})" if bounds.note else text, bounds.source)
 
 
 def _newer_device(subject: Subject, place: Place, device: Accelerator, bounds: StackWindow) -> Reason:
