@@ -14,7 +14,9 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?")
 _PLATFORM = re.compile(r"[a-z0-9]+(?:/[a-z0-9_]+){1,2}")
 _MAX_REPOSITORY = 255
+_MAX_PORT = 65535
 DEFAULT_REGISTRY = "docker.io"
+_OLD_DEFAULT_REGISTRY = "index.docker.io"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,14 @@ class Platform:
         return "/".join(part for part in (self.os, self.architecture, self.variant) if part)
 
 
+def _is_host(text: str) -> bool:
+    """Return whether a text is a registry: a name or address, and a port that can be."""
+    if not _HOST.fullmatch(text):
+        return False
+    port = text.rpartition("]")[2].rpartition(":")[2] if ":" in text.rpartition("]")[2] else "1"
+    return 0 < int(port) <= _MAX_PORT
+
+
 LINUX_AMD64 = Platform("linux", "amd64")
 
 
@@ -84,10 +94,11 @@ class ImageReference:
         head, slash, tail = rest.partition("/")
         is_host = bool(slash) and ("." in head or ":" in head or head == "localhost")
         registry, path = (head, tail) if is_host else (DEFAULT_REGISTRY, rest)
+        registry = DEFAULT_REGISTRY if registry == _OLD_DEFAULT_REGISTRY else registry
         path, colon, tag = path.partition(":")
         if registry == DEFAULT_REGISTRY and "/" not in path:
             path = f"library/{path}"
-        if not _HOST.fullmatch(registry) or not _REPOSITORY.fullmatch(path) or len(path) > _MAX_REPOSITORY:
+        if not _is_host(registry) or not _REPOSITORY.fullmatch(path) or len(path) > _MAX_REPOSITORY:
             msg = f"{text!r} is not an image reference such as registry.example/team/name:tag"
             raise ValueError(msg)
         if colon and not _TAG.fullmatch(tag):
