@@ -37,7 +37,7 @@ def _version(value: bool) -> None:  # noqa: FBT001 - typer calls it with the fla
 
 @app.callback()
 def root(
-    version: Annotated[  # noqa: FBT002 - typer's way to declare a flag with a callback
+    version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:

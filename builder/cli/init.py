@@ -18,8 +18,8 @@ app = typer.Typer(rich_markup_mode=None)
 @app.command()
 def init(
     folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where to write; the current folder by default.")] = Path(),
-    github: Annotated[bool, typer.Option("--github", help="Write a GitHub Actions workflow too.")] = False,  # noqa: FBT002
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,  # noqa: FBT002
+    github: Annotated[bool, typer.Option("--github", help="Write a GitHub Actions workflow too.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
     """Write a commented starter matrix, ready for ``imgbuild matrix build``."""
     files = starter(github=github)

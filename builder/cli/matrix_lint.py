@@ -15,7 +15,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
-def lint(file: MatrixFile, as_json: AsJson = False, catalog: CatalogFolder = None) -> None:  # noqa: FBT002 - a flag
+def lint(file: MatrixFile, as_json: AsJson = False, catalog: CatalogFolder = None) -> None:
     """Say everything that is wrong with a matrix file: where, what, and the likely fix.
 
     Exit code 0 when nothing is wrong, 3 when something is.

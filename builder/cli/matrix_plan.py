@@ -20,8 +20,8 @@ def plan(
     file: MatrixFile,
     only: Only = None,
     overrides: Set = None,
-    as_json: AsJson = False,  # noqa: FBT002 - a flag
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 when a cell has no variant.")] = False,  # noqa: FBT002
+    as_json: AsJson = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 when a cell has no variant.")] = False,
     catalog: CatalogFolder = None,
 ) -> None:
     """Show what a matrix turns into: cells, variants, a verdict per target, and why the rest is left out.

@@ -47,7 +47,12 @@ def outcome_of(variant: str, status: Status, error: ImgbuildError, log: Path) ->
     )
 
 
-def exit_code(outcomes: Iterable[Outcome]) -> int:
-    """Return the run's exit code: the first that occurred, in the order the README lists; 0 when none did."""
-    seen = {outcome.exit_code for outcome in outcomes}
+def first_code(codes: Iterable[int]) -> int:
+    """Return the first exit code that occurred, in the order the README lists; 0 when none did."""
+    seen = set(codes)
     return next((code for code in _ORDER if code in seen), 0)
+
+
+def exit_code(outcomes: Iterable[Outcome]) -> int:
+    """Return a run's exit code from its outcomes."""
+    return first_code(outcome.exit_code for outcome in outcomes)

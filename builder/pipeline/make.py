@@ -10,12 +10,12 @@ from builder.model.build import BuildRequest, ImageInfo
 from builder.model.event import LogLine, Progress, Stage
 from builder.model.matrix import Matrix
 from builder.pipeline.pieces import Piece
-from builder.pipeline.tools import Tools
+from builder.pipeline.tools import Fetching, Tools
 
 _MIB = 1 << 20
 
 
-def sources(piece: Piece, tools: Tools) -> dict[str, Path]:
+def sources(piece: Piece, tools: Fetching) -> dict[str, Path]:
     """Return where each large file of the context is cached, fetched and verified where it was not."""
     found: dict[str, Path] = {}
     for number, package in enumerate(piece.locked.packages, 1):

@@ -39,21 +39,27 @@ class Records(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
-    """What building and testing needs. ``jobs`` is how many variants are worked on at once."""
+class Fetching:
+    """What fetching the large files of a context needs. ``stopped`` is set when the run was told to end."""
 
-    engine: Engine
     index: PackageIndex
     archive: DebianArchive
-    clock: Clock
     reporter: Reporter
-    contexts: Contexts
-    records: Records
-    jobs: int
     stopped: Flag
 
     def check_stopped(self, _received: int = 0) -> None:
-        """Raise ``InterruptedRunError`` once the run was told to stop; cheap, called from long loops."""
+        """Raise ``InterruptedRunError`` once the run was told to end; cheap, called from long loops."""
         if self.stopped.is_set():
             msg = "the run was interrupted"
             raise InterruptedRunError(msg)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools(Fetching):
+    """What building and testing needs. ``jobs`` is how many variants are worked on at once."""
+
+    engine: Engine
+    clock: Clock
+    contexts: Contexts
+    records: Records
+    jobs: int

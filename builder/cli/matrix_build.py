@@ -1,0 +1,126 @@
+"""``imgbuild matrix build``: the main job."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from builder.adapters.state import StateFolder
+from builder.cli.loading import Loaded, load
+from builder.cli.locking import locked
+from builder.cli.matrix_table import table_now
+from builder.cli.options import AsJson, CatalogFolder, Jobs, MatrixFile, Only, Progress, Wait
+from builder.cli.options import Engine as EngineOption
+from builder.cli.output import emit, emit_json, tell
+from builder.cli.reporters import ProgressStyle
+from builder.cli.running import Watch, engine_of, watched
+from builder.cli.services import Services
+from builder.errors import UnsatisfiableError
+from builder.model.event import Stage, StageFinished
+from builder.model.evidence import Outcome, Status
+from builder.model.plan import Plan
+from builder.pipeline.build import Job, run_all
+from builder.pipeline.endings import exit_code
+from builder.pipeline.pieces import pieces
+from builder.report.jsons import build_json
+from builder.report.terminal import outcomes_text, text
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def build(
+    context: typer.Context,
+    file: MatrixFile,
+    only: Only = None,
+    engine: EngineOption = None,
+    jobs: Jobs = None,
+    again: Annotated[bool, typer.Option("--again", help="Build and test what is unchanged, too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 when a cell has no variant.")] = False,
+    wait: Wait = False,
+    as_json: AsJson = False,
+    progress: Progress = ProgressStyle.AUTO,
+    catalog: CatalogFolder = None,
+) -> None:
+    """Plan, lock, render, build and smoke-test every variant of a matrix, and print the table.
+
+    One variant's failure never stops another. What has not changed is neither built nor tested
+    again. The exit code is the first that occurred in the order of the README.
+    """
+    services: Services = context.obj or Services()
+    loaded = load(file, only=only, catalog_folder=catalog)
+    state = StateFolder(file)
+    with watched(services, state, progress, wait=wait) as watch:
+        outcomes = run(loaded, services, state, watch, engine=engine, jobs=jobs, again=again, partial=bool(only))
+    finish(loaded, state, outcomes, watch, as_json=as_json, strict=strict)
+
+
+def run(
+    loaded: Loaded,
+    services: Services,
+    state: StateFolder,
+    watch: Watch,
+    *,
+    engine: str | None,
+    jobs: int | None,
+    again: bool,
+    partial: bool,
+    only_test: bool = False,
+) -> tuple[Outcome, ...]:
+    """Bring every variant of a plan to its outcome."""
+    began = services.clock.monotonic()
+    watch.reporter.report(StageFinished(stage=Stage.PLAN, seconds=0.0, text=_planned(loaded.plan)))
+    chosen = engine_of(services, loaded.matrix, engine)
+    lock, unlocked = locked(loaded, services, chosen, watch.reporter, partial=partial)
+    made, unrendered = pieces(loaded.plan, lock, loaded.matrix)
+    job = Job(
+        matrix=loaded.matrix,
+        plan=loaded.plan,
+        pieces=made,
+        failed={**unrendered, **unlocked},
+        known=state.evidence(on_damaged=lambda _error: None),
+        again=again,
+        build=not only_test,
+    )
+    outcomes = run_all(job, services.tools(chosen, state, watch.reporter, jobs=jobs))
+    seconds = services.clock.monotonic() - began
+    stage = Stage.TEST if only_test else Stage.BUILD
+    watch.reporter.report(StageFinished(stage=stage, seconds=seconds, text=_ended(outcomes)))
+    return outcomes
+
+
+def finish(loaded: Loaded, state: StateFolder, outcomes: Sequence[Outcome], watch: Watch, *, as_json: bool, strict: bool) -> None:
+    """Write the table and the outcomes, and exit with the run's code."""
+    if as_json:
+        emit_json(build_json(loaded.matrix.name, outcomes))
+    else:
+        width = shutil.get_terminal_size((110, 24)).columns
+        emit(text(table_now(loaded, state), width))
+        emit(outcomes_text(outcomes, width))
+        for outcome in outcomes:
+            if outcome.status in {Status.FAILED, Status.ABORTED} and outcome.log:
+                tell(f"log of {outcome.variant}: {outcome.log}")
+    if watch.received.error is not None:
+        raise watch.received.error
+    code = exit_code(outcomes)
+    if strict and not code and any(planned.variant is None for planned in loaded.plan.cells):
+        code = UnsatisfiableError.exit_code
+    if code:
+        raise typer.Exit(code)
+
+
+def _planned(plan: Plan) -> str:
+    without = len(plan.cells) - len(plan.variants)
+    return f"{len(plan.cells)} cells, {len(plan.variants)} variants" + (f", {without} without a variant" if without else "")
+
+
+def _ended(outcomes: Sequence[Outcome]) -> str:
+    passed = [outcome for outcome in outcomes if outcome.status is Status.PASSED]
+    unchanged = sum(not outcome.fresh for outcome in passed)
+    parts = [f"{len(passed)} of {len(outcomes)} variants passed"]
+    if unchanged:
+        parts.append("nothing to build or test again" if unchanged == len(outcomes) else f"{unchanged} of them unchanged")
+    return ", ".join(parts)
