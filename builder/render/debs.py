@@ -20,9 +20,9 @@ _RELOCK = "run imgbuild matrix lock --update on the matrix file"
 
 def plan_debs(variant: Variant, locked: LockedVariant, base: LockedBase) -> tuple[LockedDeb, ...]:
     """Return the packages that apt has to add, sorted by name; none where they are in the base already."""
+    _same_wishes(variant, locked)
     if base.assembled:
         return ()
-    _all_locked(variant, locked)
     if locked.debs and not base.facts.has_apt:
         system = f"{base.facts.os} {base.facts.os_version}".strip()
         names = ", ".join(deb.name for deb in locked.debs)
@@ -45,10 +45,11 @@ def file_name(deb: LockedDeb) -> str:
     return f"{deb.name}_{deb.version.replace(':', '%3a')}_{deb.architecture}.deb"
 
 
-def _all_locked(variant: Variant, locked: LockedVariant) -> None:
-    missing = sorted(set(variant.apt) - {deb.name for deb in locked.debs})
-    if missing:
-        msg = f"the lock has no version of the Debian package {', '.join(repr(name) for name in missing)} for {variant.id}"
+def _same_wishes(variant: Variant, locked: LockedVariant) -> None:
+    """Hold the lock to the wishes it was made for; a wish has no entry of its own where the base has it, or a virtual package."""
+    if set(variant.apt) != set(locked.apt):
+        wanted, had = (", ".join(sorted(names)) or "none" for names in (variant.apt, locked.apt))
+        msg = f"the lock is for other Debian packages than {variant.id} wants: {had} instead of {wanted}"
         raise MismatchError(msg, hint=_RELOCK)
 
 

@@ -38,10 +38,18 @@ def test_a_tilde_is_no_home_folder() -> None:
     assert "zlib1g=1:1.3~rc1" in command.command()
 
 
-def test_packages_that_the_lock_lacks_are_refused() -> None:
-    case = replace(NGC, variant=replace(NGC.variant, apt=("git", "curl", "vim")))
-    with pytest.raises(MismatchError, match="no version of the Debian package 'curl', 'vim'"):
+def test_a_lock_for_other_packages_is_refused() -> None:
+    case = replace(NGC, variant=replace(NGC.variant, apt=("git", "curl")))
+    with pytest.raises(MismatchError, match="git instead of curl, git"):
         context(case)
+    with pytest.raises(MismatchError, match="ca-certificates instead of none"):
+        context(replace(ASSEMBLED, variant=replace(ASSEMBLED.variant, apt=())))
+
+
+def test_what_the_base_has_needs_no_step() -> None:
+    case = replace(NGC, locked=replace(NGC.locked, debs=()))
+    assert not [one for one in instructions(case) if "apt-get" in one.rest]
+    assert not context(case).network
 
 
 def test_a_base_without_apt_is_refused() -> None:

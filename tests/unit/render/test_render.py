@@ -226,7 +226,7 @@ def test_every_error_has_a_hint() -> None:
         replace(NGC, base=replace(NGC.base, reference="not a reference")),
         with_facts(NGC, replace(NGC.base.facts, python_version="3.10.1")),
         locked(NGC, packages=(replace(wheel("a", "1.0"), sha256=sha256("x")[:-1]),)),
-        locked(NGC, debs=()),
+        locked(NGC, apt=()),
     ]
     for case in broken:
         with pytest.raises(ImgbuildError) as caught:
