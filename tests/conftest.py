@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+pytest_plugins = ("tests.lab.fixtures",)
+
 SWITCHES = ("engine", "lab", "network", "process")
 
 

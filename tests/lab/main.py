@@ -93,7 +93,7 @@ def bring_up(given: argparse.Namespace) -> None:
     """Start what does not run."""
     programs.check_host()
     with alone(place.state_folder()):
-        here = place.make()
+        here = place.make(lambda lab, service: pid_of(lab.run / f"{service}.pid") is not None)
         here.cache.mkdir(parents=True, exist_ok=True)
         timed("programs of this release", programs.install)
         root = timed("newer programs, unpacked", lambda: programs.unpack(here))

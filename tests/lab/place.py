@@ -10,11 +10,16 @@ import hashlib
 import json
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LONGEST_SOCKET_FOLDER = 40  # a unix socket's path has 107 bytes; below a longer folder podman waits 20 s for each container
+
+PORTS = {"registry": "registry", "registry-tls": "registry_tls", "proxy": "proxy"}  # service: the field with its port
+PORTS_WANTED = {"registry": 5000, "registry_tls": 5443, "proxy": 3129}
 
 
 class LabError(Exception):
@@ -107,36 +112,35 @@ def existing() -> Place | None:
     return Place(state=state, cache=cache_folder(), **kept)
 
 
-def make() -> Place:
-    """Return the lab of this checkout, taking ports and a subnet that are free when it is new."""
-    if found := existing():
-        return found
+def make(running: Callable[[Place, str], bool]) -> Place:
+    """Return the lab of this checkout, with ports and a subnet that are free where it does not use them itself.
+
+    ``running`` tells whether a service of the lab runs; the port of one that does not may have been taken since.
+    """
     state = state_folder()
     number = int(short_name(state), 16)
-    kept = {
-        "registry": free_port(5000),
-        "registry_tls": free_port(5443),
-        "proxy": free_port(3129),
-        "bridge": f"lab{short_name(state)}",
-        "subnet": f"198.18.{number % 250 + 1}",
-    }
+    found = existing()
+    kept: dict[str, Any] = {"bridge": f"lab{short_name(state)}", "subnet": f"198.18.{number % 250 + 1}"}
+    for service, port in PORTS.items():
+        wanted = getattr(found, port) if found else PORTS_WANTED[port]
+        kept[port] = wanted if found and running(found, service) else free_port(wanted)
     for folder in ("run", "log", "bin", "tls"):
         (state / folder).mkdir(parents=True, exist_ok=True)
     draft = state / "lab.json.new"
     draft.write_text(json.dumps(kept, indent=1) + "\n")
     draft.replace(state / "lab.json")
-    return Place(state=state, cache=cache_folder(), **kept)  # type: ignore[arg-type]  # both types are right by name
+    return Place(state=state, cache=cache_folder(), **kept)
 
 
 def free_port(wanted: int) -> int:
-    """Return the wanted port of 127.0.0.1 when nobody listens there, else another."""
-    for port in (wanted, 0):
+    """Return the wanted port of 127.0.0.1 when nobody listens there, else one of the next hundred."""
+    for port in range(wanted, wanted + 100):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-            return int(probe.getsockname()[1])
-    msg = f"no port is free on 127.0.0.1, not even one other than {wanted}"
+            return port
+    msg = f"no port from {wanted} to {wanted + 99} is free on 127.0.0.1"
     raise LabError(msg)

@@ -74,7 +74,9 @@ async def connect(where: tuple[str, int], reader: StreamReader, writer: StreamWr
     writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
     await writer.drain()
     await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
-    far_writer.close()
+    with suppress(ConnectionError, OSError):
+        far_writer.close()
+        await far_writer.wait_closed()
 
 
 def say(line: str) -> None:
