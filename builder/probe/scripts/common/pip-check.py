@@ -124,9 +124,11 @@ def holds(version, specifier):
 
 def compared(sign, key, other):
     if sign == ">":
-        return key > other and not (key[:3] == other[:3] and key[3] != -1 and other[3] == -1)
+        plain = other[3] == -1 and other[4] == float("inf")
+        return key > other and not (plain and key[:3] == other[:3])
     if sign == "<":
-        return key < other and not (key[:2] == other[:2] and is_early(key) and not is_early(other))
+        first_early = other[:2] + ((-1, "", 0), -1, 0, (0,)) if other[3] == -1 else other[:4] + (0, (0,))
+        return key < other and (is_early(other) or key < first_early)
     return {"==": key == other, "!=": key != other, "<=": key <= other, ">=": key >= other}[sign]
 
 
