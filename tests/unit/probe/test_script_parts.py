@@ -264,3 +264,18 @@ def test_a_model_is_a_flatbuffer_whose_numbers_are_where_its_format_says() -> No
 
 def test_the_tiny_llama_writes_one_more_than_the_token_with_the_most_weight() -> None:
     assert load("vllm/model").tokens() == [10, 10, 10, 11, 10, 11]
+
+
+@pytest.mark.parametrize(
+    ("text", "driver"),
+    [
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.124.06  Wed Feb 26 01:53:36 UTC 2025\nGCC version: 12.3.0\n",
+            "570.124.06",
+        ),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (root@host)\n", "580.95.05"),
+        ("NVRM version: something else\n", None),
+    ],
+)
+def test_the_driver_is_read_from_the_words_of_either_kernel_module(text: str, driver: str | None) -> None:
+    assert load("pytorch/device").driver_version(text) == driver

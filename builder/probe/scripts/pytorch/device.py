@@ -73,6 +73,26 @@ def torch_device(torch):
 # --- end of block
 
 
+def driver_version(text):
+    """Return the driver in /proc/driver/nvidia/version: 570.124.06 in either kind of kernel module's words."""
+    import re
+
+    found = re.search(r"\b(\d{3,}\.\d+(?:\.\d+)?)\b", text)
+    return found.group(1) if found else None
+
+
+def driver():
+    """Return the host's driver where its kernel shows it to a container."""
+    try:
+        if STACK == "cuda":
+            with open("/proc/driver/nvidia/version") as file:
+                return driver_version(file.read())
+        with open("/sys/module/amdgpu/version") as file:
+            return "module:" + file.read().strip()
+    except OSError:
+        return None
+
+
 def described(torch, name):
     """Return what PyTorch says of the device."""
     if name != "cuda":
@@ -80,7 +100,13 @@ def described(torch, name):
     about = torch.cuda.get_device_properties(0)
     arch = getattr(about, "gcnArchName", "").split(":")[0] if torch.version.hip else "sm_%d%d" % (about.major, about.minor)
     uuid = getattr(about, "uuid", None)
-    return {"name": about.name, "arch": arch, "memory": about.total_memory, "uuid": str(uuid) if uuid else None}
+    return {
+        "name": about.name,
+        "arch": arch,
+        "memory": about.total_memory,
+        "uuid": str(uuid) if uuid else None,
+        "driver": driver(),
+    }
 
 
 def main():
