@@ -21,9 +21,9 @@ from typing import Any
 from packaging.version import Version
 
 from builder.adapters import buildx, saved_image
-from builder.adapters.engine_failures import Log, disk_full, is_disk_full, registry_failure
+from builder.adapters.engine_failures import Log, by_hand, disk_full, is_disk_full, registry_failure
 from builder.adapters.image_json import digest_from, first_object, image_info, parsed
-from builder.adapters.owner import PREFIX, left_behind, new_name
+from builder.adapters.owner import PREFIX, end_orphans, left_behind, new_name
 from builder.adapters.process import LocalProcesses
 from builder.errors import BuildFailedError, HostBlockedError, ImgbuildError, MismatchError, ProgramError, UsageError
 from builder.model.build import BuildRequest, Completed, ImageInfo, RunRequest
@@ -88,8 +88,10 @@ class DockerEngine:
         ``UsageError``.
         """
         _refuse_mirrors(request)
+        self._sweep_once()
         log = Log(on_line)
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        folder = Path(tempfile.gettempdir()) / new_name()
+        folder.mkdir(mode=0o700)
         try:
             metadata = folder / "metadata.json"
             argv = buildx.arguments(request, metadata)
@@ -171,12 +173,21 @@ class DockerEngine:
                 self._remove_containers([name])
         if done.timed_out:
             return replace(done, code=-9)
-        if done.code == _ENGINE_FAILED and (said := buildx.error_text(done.stderr)):
-            if _absent(said):
-                msg = f"docker has no image {request.image!r}"
-                raise MismatchError(msg, hint="build it first: imgbuild matrix build")
-            raise self._failure(done, f"docker could not run a container of {request.image!r}")
+        if done.code == _ENGINE_FAILED:
+            self._refuse_engine_failure(request, done)
         return done
+
+    def _refuse_engine_failure(self, request: RunRequest, done: Completed) -> None:
+        """Raise when it was docker, and not the program in the container, that ended with docker's own code."""
+        said = buildx.error_text(done.stderr)
+        if _absent(said):
+            msg = f"docker has no image {request.image!r}"
+            raise MismatchError(msg, hint="build it first: imgbuild matrix build")
+        if "error waiting for container" in done.stderr or "error during connect" in said:
+            msg = f"docker does not answer any more: {said or _last_line(done.stderr)!r}"
+            raise self._gone() or HostBlockedError(msg, hint="start the Docker daemon again, and run the same command again")
+        if said:
+            raise self._failure(done, f"docker could not run a container of {request.image!r}")
 
     def remove(self, reference: str) -> None:
         """Remove a tag, and the image with its last one; no error when it is not there."""
@@ -238,7 +249,7 @@ class DockerEngine:
         return sum(int(word) for word in done.stdout.split() if word.isdecimal())
 
     def _sweep_once(self) -> None:
-        """Remove containers that killed processes of ours left."""
+        """End and remove what killed processes of ours left: containers, builds, folders."""
         with self._lock:
             if self._swept:
                 return
@@ -247,6 +258,10 @@ class DockerEngine:
         with contextlib.suppress(ImgbuildError):
             names = self._cleanup.run(argv, env=buildx.ENV, seconds=_ASK_SECONDS).stdout.split()
             self._remove_containers([name for name in names if left_behind(name)])
+        end_orphans("docker")
+        for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+            if left_behind(folder.name):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _remove_containers(self, names: Sequence[str]) -> None:
         for name in names:
@@ -261,7 +276,7 @@ class DockerEngine:
         said = buildx.error_text(done.stderr) or _last_line(done.stderr) or f"it ended with code {done.code}"
         if is_disk_full(said):
             return disk_full(self.name, self._root(), said)
-        return ProgramError(f"{what}: {said}", hint="run the same docker command by hand: " + " ".join(done.argv[:4]))
+        return ProgramError(f"{what}: {said}", hint=by_hand(done))
 
 
 class _KnownIds:

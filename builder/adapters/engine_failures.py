@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import deque
 from collections.abc import Callable
 
 from builder.errors import BuildFailedError, HostBlockedError, ImgbuildError, MismatchError, UnreachableError
-from builder.model.build import BuildRequest
+from builder.model.build import BuildRequest, Completed
 
 DETAIL_LINES = 20
 _DISK_FULL = re.compile(r"no space left on device|disk quota exceeded|not enough (?:free )?disk space", re.IGNORECASE)
@@ -69,6 +70,12 @@ def disk_full(engine: str, where: str, line: str, details: tuple[str, ...] = ())
         hint=f"free some space, for example with '{engine} image prune', and run the same command again",
         details=details,
     )
+
+
+def by_hand(done: Completed) -> str:
+    """Return the hint for a call of an engine's program that should not have failed."""
+    words = itertools.takewhile(lambda word: not word.startswith("-"), done.argv[:3])
+    return f"try {' '.join(words)!r} by hand; if it works there, run the same command again"
 
 
 def is_disk_full(text: str) -> bool:

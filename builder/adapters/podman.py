@@ -13,7 +13,16 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from builder.adapters.engine_failures import Log, cannot_run, disk_full, is_disk_full, registry_failure, step_failure, too_slow
+from builder.adapters.engine_failures import (
+    Log,
+    by_hand,
+    cannot_run,
+    disk_full,
+    is_disk_full,
+    registry_failure,
+    step_failure,
+    too_slow,
+)
 from builder.adapters.image_json import digest_from, first_object, image_info, parsed
 from builder.adapters.owner import new_name
 from builder.adapters.podman_leftovers import Scratch, Store, end_build, remove_containers, sweep
@@ -227,7 +236,7 @@ class PodmanEngine:
         if is_disk_full(said):
             return disk_full(self.name, self._root(), said)
         self.version()
-        return ProgramError(f"{what}: {said}", hint="run the same podman command by hand: " + " ".join(done.argv[:4]))
+        return ProgramError(f"{what}: {said}", hint=by_hand(done))
 
     def _root(self) -> str:
         with contextlib.suppress(ImgbuildError):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.adapters.owner import PREFIX, left_behind, new_name
+from builder.adapters.owner import PREFIX, end_orphans, left_behind, new_name
 from builder.errors import ImgbuildError
 from builder.ports import ProcessRunner
 
@@ -81,15 +81,16 @@ def end_build(processes: ProcessRunner, store: Store, scratch: Scratch) -> None:
 
 
 def sweep(processes: ProcessRunner, store: Store, environ: Mapping[str, str]) -> None:
-    """Remove what killed processes of ours left: containers that ran, working containers, folders."""
+    """End and remove what killed processes of ours left: containers, builds, working containers, folders."""
+    listed = _quietly(processes, ["podman", "ps", "--all", "--filter", f"name=^{PREFIX}", "--format", "{{.Names}}"])
+    remove_containers(processes, [name for name in listed.split() if left_behind(name)])
+    end_orphans("podman")
     with contextlib.suppress(OSError):
         for folder in temporary_folder(environ).glob(f"{PREFIX}*"):
             if left_behind(folder.name):
                 scratch = Scratch(folder.name, folder)
                 end_build(processes, store, scratch)
                 scratch.clear()
-    listed = _quietly(processes, ["podman", "ps", "--all", "--filter", f"name=^{PREFIX}", "--format", "{{.Names}}"])
-    remove_containers(processes, [name for name in listed.split() if left_behind(name)])
 
 
 def remove_containers(processes: ProcessRunner, names: Iterable[str]) -> None:

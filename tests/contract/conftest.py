@@ -1,8 +1,8 @@
 """The engines and process runners that the suites run on.
 
-The fakes always run. Real engines run inside the lab (``tests/lab/lab run -- pytest tests/contract``), or
-outside it with ``IMGBUILD_TEST_ENGINES=podman,docker``: tests leave an engine's own images alone, but
-they do use it. With ``CI=true`` an engine that is not there is a failure.
+The fakes always run. Real engines are those of the lab, or this user's own where
+``IMGBUILD_TEST_ENGINES=podman,docker`` names them: the suites take away what they make, but they do
+use them. Where neither is there the tests are skipped; under CI that is a failure (``tests/lab/fixtures.py``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
@@ -20,29 +19,21 @@ from builder.ports import ProcessRunner
 from tests.contract import rootfs as small
 from tests.contract.bench import Bench, FakeBench, RealBench
 from tests.fakes import Answer, FakeProcesses
+from tests.lab.fixtures import Lab
 
 ENGINES = ("podman", "docker", "docker-classic")
 
 
-def not_here(why: str) -> NoReturn:
-    """Skip, or fail where everything must be there."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{why}, and CI=true asks for all of it")
-    pytest.skip(why)
-
-
-def real_environment(kind: str) -> dict[str, str]:
-    """Return the environment in which an engine may be used by tests, or skip."""
-    environ = dict(os.environ)
-    named = environ.get("IMGBUILD_TEST_ENGINES", "").split(",")
-    if "IMGBUILD_LAB" not in environ and kind not in named:
-        not_here(f"{kind}: not in the lab, and IMGBUILD_TEST_ENGINES does not name it")
-    if kind == "docker-classic":
-        socket = environ.get("IMGBUILD_LAB_DOCKER_CLASSIC")
-        if socket is None:
-            not_here("docker-classic: the lab runs without it (lab up --classic)")
-        environ["DOCKER_HOST"] = socket
-    return environ
+def real_environment(kind: str, request: pytest.FixtureRequest) -> dict[str, str]:
+    """Return the environment in which tests may use an engine, or skip the test."""
+    if kind in os.environ.get("IMGBUILD_TEST_ENGINES", "").split(","):
+        return dict(os.environ)
+    lab: Lab = request.getfixturevalue("running_lab")
+    if kind != "docker-classic":
+        return dict(os.environ)
+    if lab.docker_classic is None:
+        pytest.skip("the lab has no Docker with the classic store ('lab up --classic' starts one)")
+    return {**os.environ, "DOCKER_HOST": lab.docker_classic}
 
 
 @pytest.fixture(scope="session")
@@ -66,12 +57,12 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     if request.param == "fake":
         yield request.getfixturevalue("fake_bench")
         return
-    environ = {**real_environment(request.param), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environ = {**real_environment(request.param, request), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     real = RealBench(request.param, environ, tmp_path, request.getfixturevalue("rootfs"))
     try:
         real.engine.version()
     except (HostBlockedError, ProgramError) as error:
-        not_here(f"{request.param}: {error.message}")
+        pytest.skip(f"{request.param}: {error.message}")
     real.before = real.present()
     yield real
     try:
@@ -81,11 +72,10 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def lab_registry(request: pytest.FixtureRequest) -> None:
+def lab_registry(bench: Bench) -> None:
     """Skip a real engine's test that needs the lab's registry where there is none; the fake brings its own."""
-    fake = request.node.callspec.params["bench"] == "fake"
-    if not fake and "IMGBUILD_LAB_REGISTRY" not in os.environ:
-        not_here("no lab registry")
+    if isinstance(bench, RealBench) and "IMGBUILD_LAB_REGISTRY" not in bench.environ:
+        pytest.skip("the lab's registry is not there")
 
 
 @pytest.fixture(params=["fake", pytest.param("local", marks=pytest.mark.process)])

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from builder.adapters.docker_engine import DockerEngine
 from builder.adapters.owner import left_behind, new_name
 from builder.adapters.saved_image import digests
-from builder.errors import HostBlockedError, ProgramError
+from builder.errors import HostBlockedError, MismatchError, ProgramError
+from builder.model.build import RunRequest
 from tests.fakes import Answer, FakeProcesses
 
 MANIFEST, CONFIG, OTHER, INDEX = (f"sha256:{letter * 64}" for letter in "abcd")
@@ -86,6 +87,45 @@ def test_a_daemon_that_is_gone_explains_a_failed_call(tmp_path: Path) -> None:
     processes.programs["docker", "info"] = Answer(code=1, stderr="Cannot connect to the Docker daemon\n")
     with pytest.raises(HostBlockedError, match="docker does not answer"):
         engine.inspect("x")
+
+
+LOST = 'time="2026-12-01T16:03:34Z" level=error msg="error waiting for container: unexpected EOF"\n'
+REFUSED = "docker: Error response from daemon: {}.\nSee 'docker run --help'.\n"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "kind", "message"),
+    [
+        (REFUSED.format("No such image: x:1"), MismatchError, "docker has no image 'x'"),
+        (
+            REFUSED.format("could not select device driver"),
+            ProgramError,
+            "docker could not run a container of 'x': could not select",
+        ),
+        (LOST, HostBlockedError, "docker does not answer any more"),
+        (
+            LOST + 'docker: error during connect: Post "http://x/start": EOF.\n',
+            HostBlockedError,
+            "docker does not answer any more",
+        ),
+    ],
+)
+def test_dockers_own_code_is_dockers_own_failure(tmp_path: Path, stderr: str, kind: type[Exception], message: str) -> None:
+    engine, processes = docker(tmp_path, driver="overlay2")
+    processes.programs |= {
+        ("docker", "ps"): Answer(),
+        ("docker", "rm"): Answer(),
+        ("docker", "run"): Answer(code=125, stderr=stderr),
+    }
+    with pytest.raises(kind, match=message):
+        engine.run(RunRequest(image="x", argv=("true",)))
+
+
+def test_a_program_may_end_with_dockers_own_code(tmp_path: Path) -> None:
+    engine, processes = docker(tmp_path, driver="overlay2")
+    processes.programs |= {("docker", "ps"): Answer(), ("docker", "rm"): Answer()}
+    processes.programs["docker", "run"] = Answer(code=125, stderr="my own words\n")
+    assert engine.run(RunRequest(image="x", argv=("false",))).code == 125
 
 
 def saved_tar(blobs: Mapping[str, bytes]) -> io.BytesIO:
