@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from builder.documents.nodes import Items, Table, Value
@@ -45,7 +45,7 @@ def to_matrix(document: MatrixFile, data: Table, file: str) -> Matrix:
         exclude=_exclude(document, axes, file),
         include=_include(document, axes, file),
         base=settings.read("base", document.base, _bases),
-        packages=settings.read("packages", document.packages, _packages),
+        packages=settings.entries("packages", document.packages, _packages),
         env=settings.read("env", document.env, _env),
         probes=settings.read("probes", document.probes, _words),
         user=settings.read("user", document.user, str),
@@ -183,10 +183,14 @@ class _Settings:
         """Return a setting as entries: one for every cell where the plain value was written."""
         if value is None:
             return ()
-        if not isinstance(value, list) or not any(isinstance(item, Conditional) for item in value):
-            return (When(value=make(value), where=self._data[key].at.where(self._file)),) if key in self._data else ()
-        places = items_at(self._data, key)
-        return tuple(self._entry(key, entry, place, make) for entry, place in zip(value, places, strict=True))
+        if isinstance(value, list) and any(isinstance(item, Conditional) for item in value):
+            return self.entries(key, value, make)
+        return (When(value=make(value), where=self._data[key].at.where(self._file)),)
+
+    def entries(self, key: str, value: Sequence[object], make: Callable[[object], T]) -> tuple[When[T], ...]:
+        """Return the entries of a setting that is always a list of them."""
+        pairs = zip(value, items_at(self._data, key), strict=True)
+        return tuple(self._entry(key, entry, place, make) for entry, place in pairs if isinstance(entry, Conditional))
 
     def _entry(self, key: str, entry: Conditional, place: Value, make: Callable[[object], T]) -> When[T]:
         when = table_at(place, "when") if isinstance(place, Table) else Table()

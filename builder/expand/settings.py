@@ -66,7 +66,8 @@ def _dead_entry(entry: _Entry, cells: Sequence[Cell]) -> Complaint:
             close = nearest(pattern.text, known)
             if pattern.text not in known and close is not None:
                 message = f"this when matches no cell: {shown(pattern.text)} is no value of {axis!r}"
-                return Complaint(where=entry.value_where.get(axis, entry.where), message=message, hint=f"did you mean {close!r}?")
+                hint = f"did you mean {close!r}? if not, remove the entry"
+                return Complaint(where=entry.value_where.get(axis, entry.where), message=message, hint=hint)
     return Complaint(where=entry.where, message="this when matches no cell", hint="remove the entry, or correct its values")
 
 
