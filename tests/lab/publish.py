@@ -53,7 +53,8 @@ class Registry:
         self._home: dict[str, str] = {}
 
     def _ask(self, method: str, path: str, body: bytes | None = None, kind: str = "application/octet-stream") -> tuple[int, str]:
-        self._connection.request(method, path, body, {"Content-Type": kind} if body is not None else {})
+        headers = {"Accept": ", ".join(media[key] for media in MEDIA.values() for key in ("manifest", "index"))}
+        self._connection.request(method, path, body, headers | ({"Content-Type": kind} if body is not None else {}))
         answer = self._connection.getresponse()
         words = answer.read()
         if answer.status >= http.HTTPStatus.BAD_REQUEST and not (method == "HEAD" and answer.status == http.HTTPStatus.NOT_FOUND):
@@ -73,6 +74,10 @@ class Registry:
             self._ask("PUT", f"{path}{'&' if '?' in path else '?'}digest={digest}", data())
         self._home[digest] = repository
 
+    def has(self, repository: str, digest: str) -> bool:
+        """Tell whether a manifest is there."""
+        return self._ask("HEAD", f"/v2/{repository}/manifests/{digest}")[0] == http.HTTPStatus.OK
+
     def manifest(self, repository: str, reference: str, kind: str, data: bytes) -> None:
         """Put a manifest under a tag or its digest."""
         self._ask("PUT", f"/v2/{repository}/manifests/{reference}", data, kind)
@@ -85,9 +90,11 @@ def publish(place: Place, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """
     kept = place.state / "bases.json"
     recipe = bases.recipe()
-    if kept.exists() and (found := json.loads(kept.read_text()))["recipe"] == recipe:
-        return list(found["bases"])
     registry = Registry(place.registry)
+    if kept.exists() and (found := json.loads(kept.read_text()))["recipe"] == recipe:
+        there = {image.reference: image.repository for image in bases.images()}
+        if all(one["digest"] and registry.has(there[one["reference"]], one["digest"]) for one in found["bases"]):
+            return list(found["bases"])
     maker = Maker(place)
     listed = []
     for image in bases.images():

@@ -10,9 +10,12 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from builder.cli.loading import load
+from builder.model.matrix import BaseKind
 from tests.lab import bases
 from tests.lab.bases import Distribution, Image
 from tests.lab.names import STAND_INS
+from tests.lab.place import CHECKOUT
 
 IMAGES = bases.images()
 
@@ -51,7 +54,7 @@ def test_nvidias_framework_is_a_pre_release_and_its_gate_says_nothing() -> None:
 
 
 def test_amds_python_lies_where_it_lies_in_the_real_images() -> None:
-    old, new = "rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0", "rocm7.2.4_ubuntu24.04_py3.12_pytorch_release_2.9.1"
+    old, new = "rocm6.4.3_ubuntu24.04_py3.12_pytorch_release_2.6.0", "rocm7.2.4_ubuntu24.04_py3.12_pytorch_release_2.9.1"
     assert image(f"docker.io/rocm/pytorch:{old}").interpreter == "/opt/conda/envs/py_3.12/bin/python3.12"
     assert image(f"docker.io/rocm/pytorch:{new}").interpreter == "/opt/venv/bin/python"
 
@@ -88,3 +91,11 @@ def test_a_listing_is_json_and_says_what_is_missing() -> None:
     listed = bases.listing(image("nvcr.io/nvidia/pytorch:25.10-py3"), None, "no CPython 3.12")
     assert json.loads(json.dumps(listed))["missing"] == "no CPython 3.12"
     assert listed["distributions"] == {"torch": "2.9.0a0+145a3a7bda.nv25.10"}
+
+
+@pytest.mark.parametrize("matrix", ["tests/data/matrix/product.yaml", "matrices/pytorch.yaml"])
+def test_every_vendor_base_that_a_pytorch_matrix_chooses_has_a_stand_in(matrix: str) -> None:
+    bases_chosen = [variant.base for variant in load(CHECKOUT / matrix).plan.variants]
+    chosen = {str(base.reference) for base in bases_chosen if base.kind is BaseKind.VENDOR}
+    assert len(chosen) > 5
+    assert chosen <= {one.reference for one in IMAGES}
