@@ -112,6 +112,8 @@ class DebFile:
                     with tarfile.open(fileobj=part, mode="r|*", encoding="utf-8", errorlevel=2) as archive:
                         yield archive
                     return
+            if suffix != ".zst":
+                raise self._damaged(why=f"its compression {suffix!r} is not one of a Debian package")
             with self._unpacked(name) as plain, tarfile.open(plain, mode="r:", encoding="utf-8", errorlevel=2) as archive:
                 yield archive
         except (tarfile.TarError, EOFError, lzma.LZMAError, zlib.error) as error:

@@ -128,19 +128,17 @@ def own_archives(sources: Sequence[Source], *, distribution: str, host: str, wan
     """Return the sources of the distribution itself, turned to the release ``wanted``, the main archive first.
 
     ``host`` is the codename of the release this host runs. Of several archives that carry the
-    host's release, that of the distribution wins over a stranger's that uses the same suite name.
-    Empty when there is none.
+    host's release, that of the distribution wins over a stranger's that uses the same suite name;
+    one that says only ``stable`` counts where it looks like the distribution's. Empty when there is none.
     """
     chosen: dict[str, tuple[int, Source]] = {}
     for source in sources:
         if "main" not in source.components:
             continue
         for suite in source.suites:
-            pocket = _pocket(suite, host)
-            if pocket is None:
-                continue
             score = _likeness(source, distribution)
-            if pocket not in chosen or score > chosen[pocket][0]:
+            pocket = _pocket(suite, (host, *(sorted(_ALIASES) if score else ())))
+            if pocket is not None and (pocket not in chosen or score > chosen[pocket][0]):
                 chosen[pocket] = score, source
     if "" not in chosen:
         return ()
@@ -149,9 +147,9 @@ def own_archives(sources: Sequence[Source], *, distribution: str, host: str, wan
     return _turned(kept, wanted)
 
 
-def _pocket(suite: str, host: str) -> str | None:
-    """Return what a suite adds to the host's release: ``""``, ``-updates``, ``-security``; ``None`` for another's."""
-    for name in (host, *sorted(_ALIASES)):
+def _pocket(suite: str, names: Sequence[str]) -> str | None:
+    """Return what a suite adds to a release by one of its names: ``""``, ``-updates``, ``-security``; else ``None``."""
+    for name in names:
         for pocket in _POCKETS:
             if suite.rstrip("/") == f"{name}{pocket}":
                 return "-security" if pocket == "/updates" else pocket

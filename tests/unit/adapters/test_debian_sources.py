@@ -128,6 +128,10 @@ def test_a_stranger_with_the_same_suite_name_loses() -> None:
     assert [one.root for one in own(signed)] == ["http://mirror.example/d"]
 
 
+def test_a_stranger_that_only_says_stable_is_none() -> None:
+    assert own("deb http://tools.example/apt stable main") == ()
+
+
 def test_a_companys_mirror_without_any_sign_is_taken() -> None:
     text = "deb http://apt.corp.example/d12 bookworm main\ndeb http://apt.corp.example/sec bookworm-security main"
     assert [(one.root, one.suites) for one in own(text)] == [
