@@ -22,7 +22,8 @@ from packaging.version import Version
 
 from builder.adapters import buildx, saved_image
 from builder.adapters.engine_failures import Log, by_hand, disk_full, is_disk_full, registry_failure
-from builder.adapters.image_json import digest_from, first_object, image_info, parsed
+from builder.adapters.files import cache_root, disk_errors
+from builder.adapters.image_json import digest_from, first_object, image_info, parsed, refuse_other_platform
 from builder.adapters.owner import PREFIX, end_orphans, left_behind, new_name
 from builder.adapters.process import LocalProcesses
 from builder.errors import BuildFailedError, HostBlockedError, ImgbuildError, MismatchError, ProgramError, UsageError
@@ -91,7 +92,8 @@ class DockerEngine:
         self._sweep_once()
         log = Log(on_line)
         folder = Path(tempfile.gettempdir()) / new_name()
-        folder.mkdir(mode=0o700)
+        with disk_errors(f"preparing the build of {request.variant}"):
+            folder.mkdir(mode=0o700)
         try:
             metadata = folder / "metadata.json"
             argv = buildx.arguments(request, metadata)
@@ -145,6 +147,7 @@ class DockerEngine:
         if image is None:
             msg = f"docker pulled {name!r} but does not have it"
             raise MismatchError(msg, hint="run the same command again")
+        refuse_other_platform(image, name, platform, self.name)
         return image
 
     def import_rootfs(self, tar: Path, tag: str, platform: Platform) -> ImageInfo:
@@ -283,8 +286,7 @@ class _KnownIds:
     """Manifest and config digests of images, kept in the user's cache: Docker forgets the second."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        home = Path(environ.get("HOME") or tempfile.gettempdir())
-        self._folder = Path(environ.get("XDG_CACHE_HOME") or home / ".cache") / "imgbuild" / "image-ids"
+        self._folder = cache_root(environ) / "image-ids"
         self._known: dict[Digest, tuple[Digest, Digest]] = {}
 
     def get(self, target: Digest) -> tuple[Digest, Digest] | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from builder.errors import ProgramError
+from builder.errors import MismatchError, ProgramError
 from builder.model.build import ImageInfo
 from builder.model.oci import Digest, Platform
 
@@ -45,6 +45,14 @@ def image_info(found: Mapping[str, Any], *, image_id: Digest, digest: Digest | N
         entrypoint=tuple(config.get("Entrypoint") or ()),
         cmd=tuple(config.get("Cmd") or ()),
     )
+
+
+def refuse_other_platform(image: ImageInfo, name: str, platform: Platform, engine: str) -> None:
+    """Raise ``MismatchError`` when an engine hands out another platform than the one it was to pull."""
+    wanted, found = (platform.os, platform.architecture), (image.platform.os, image.platform.architecture)
+    if wanted != found or (platform.variant and image.platform.variant not in {"", platform.variant}):
+        msg = f"{engine} has {name!r} for {image.platform}, not for {platform}"
+        raise MismatchError(msg, hint="name the image by the digest of its manifest for that platform")
 
 
 def digest_from(text: str) -> Digest:

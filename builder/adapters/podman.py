@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import threading
@@ -23,13 +24,14 @@ from builder.adapters.engine_failures import (
     step_failure,
     too_slow,
 )
-from builder.adapters.image_json import digest_from, first_object, image_info, parsed
+from builder.adapters.files import disk_errors
+from builder.adapters.image_json import digest_from, first_object, image_info, parsed, refuse_other_platform
 from builder.adapters.owner import new_name
 from builder.adapters.podman_leftovers import Scratch, Store, end_build, remove_containers, sweep
 from builder.adapters.process import LocalProcesses
 from builder.errors import BuildFailedError, HostBlockedError, ImgbuildError, MismatchError, ProgramError, UsageError
 from builder.model.build import BuildRequest, Completed, ImageInfo, RunRequest
-from builder.model.oci import ImageReference, Platform
+from builder.model.oci import Digest, ImageReference, Platform
 from builder.ports import ProcessRunner
 
 MINIMUM = Version("4.0")
@@ -88,7 +90,8 @@ class PodmanEngine:
         _refuse_mirrors(request)
         self._sweep_once()
         log = Log(on_line, _LAYER)
-        scratch = Scratch.make(self._environ)
+        with disk_errors(f"preparing the build of {request.variant}"):
+            scratch = Scratch.make(self._environ)
         done: Completed | None = None
         try:
             done = self._processes.run(_build_arguments(request, scratch), env=scratch.env, seconds=request.seconds, on_line=log)
@@ -120,8 +123,18 @@ class PodmanEngine:
         found = first_object(done.stdout, "podman image inspect")
         if found is None:
             return None
-        digest = found.get("Digest") or None
-        return image_info(found, image_id=digest_from(found["Id"]), digest=digest_from(digest) if digest else None)
+        return image_info(found, image_id=digest_from(found["Id"]), digest=self._manifest_digest(found))
+
+    def _manifest_digest(self, found: Mapping[str, Any]) -> Digest | None:
+        """Return the digest of the image's own manifest: what podman calls its digest may be an index's."""
+        named = found.get("Digest") or ""
+        known = {text.partition("@")[2] for text in found.get("RepoDigests") or ()} | {named}
+        if len(known) == 1:
+            return digest_from(named) if named else None
+        for manifest in self._store().root.glob(f"*-images/{found['Id']}/manifest"):
+            with contextlib.suppress(OSError):
+                return Digest("sha256", hashlib.sha256(manifest.read_bytes()).hexdigest())
+        return None
 
     def pull(self, reference: ImageReference, platform: Platform, *, on_line: Callable[[str], None]) -> ImageInfo:
         """Pull one platform of an image, by its digest where it has one."""
@@ -134,6 +147,7 @@ class PodmanEngine:
         if image is None:
             msg = f"podman pulled {name!r} but does not have it"
             raise MismatchError(msg, hint="run the same command again")
+        refuse_other_platform(image, name, platform, self.name)
         return image
 
     def import_rootfs(self, tar: Path, tag: str, platform: Platform) -> ImageInfo:

@@ -66,7 +66,10 @@ class Bench:
         """Remove what the test built."""
 
     def put_image(self, name: str) -> tuple[str, Digest, Digest]:
-        """Put an image into a registry; return its name and the digests of its manifest and config."""
+        """Put an image into a registry, by tag ``all`` for two platforms; return its name and two digests.
+
+        The digests are those of its manifest and config for linux/amd64.
+        """
         raise NotImplementedError
 
     def absent(self) -> str:
@@ -101,11 +104,10 @@ class FakeBench(Bench):
 
     def put_image(self, name: str) -> tuple[str, Digest, Digest]:
         manifest, config = digest_of("manifest", name), digest_of("config", name)
-        reference = f"registry.example/{name}@{manifest}"
-        self._fake.registry[reference] = ImageInfo(
-            image_id=config, digest=manifest, size=1, platform=LINUX_AMD64, env={"FROM_REGISTRY": "yes"}
-        )
-        return reference, manifest, config
+        image = ImageInfo(image_id=config, digest=manifest, size=1, platform=LINUX_AMD64, env={"FROM_REGISTRY": "yes"})
+        for end in (f"@{manifest}", f":1@{manifest}", ":all"):
+            self._fake.registry[f"registry.example/{name}{end}"] = image
+        return f"registry.example/{name}", manifest, config
 
     def absent(self) -> str:
         return f"registry.example/nobody/nothing@{digest_of('nothing')}"
@@ -144,9 +146,9 @@ class RealBench(Bench):
         from tests.contract.registry import put_image
 
         address = self.environ["IMGBUILD_LAB_REGISTRY"]
-        manifest, config = map(Digest.parse, put_image(address, f"contract/{name}", "1", self.rootfs))
-        self.tags.append(f"{address}/contract/{name}@{manifest}")
-        return self.tags[-1], manifest, config
+        manifest, config = map(Digest.parse, put_image(address, f"contract/{name}", self.rootfs))
+        self.tags += [f"{address}/contract/{name}@{manifest}", f"{address}/contract/{name}:all"]
+        return f"{address}/contract/{name}", manifest, config
 
     def absent(self) -> str:
         return f"{self.environ['IMGBUILD_LAB_REGISTRY']}/nobody/nothing@{digest_of('nothing')}"
