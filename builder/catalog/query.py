@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
@@ -54,6 +55,7 @@ class Catalog:
         self._records = Records(overlay)
         self._models: dict[str, dict[str, Accelerator]] = {}
         self._aliases: dict[str, dict[str, str]] = {}
+        self._spellings: dict[str, dict[str, list[str]]] = {}
 
     @property
     def files_read(self) -> tuple[str, ...]:
@@ -77,16 +79,13 @@ class Catalog:
         return self._records.stack(name)
 
     def stack_release(self, name: str, version: Version) -> StackRelease | None:
-        """Return a release; of a series such as ``12.8`` its newest, which asks the most of a driver."""
+        """Return a release; of a series, written ``12.8``, its newest, which asks the most of a driver."""
         stack = self.stack(name)
         if stack is None:
             return None
-        exact = next((release for release in stack.releases if release.version == version), None)
-        if exact is not None:
-            return exact
-        length = len(version.release)
-        series = [release for release in stack.releases if release.version.release[:length] == version.release]
-        return series[-1] if series else None
+        written = version.release
+        matching = [release for release in stack.releases if release.version.release[: len(written)] == written]
+        return matching[-1] if matching else None
 
     def framework(self, name: str) -> Framework | None:
         """Return a framework with its releases and wheels."""
@@ -190,23 +189,32 @@ class Catalog:
             return Named(found=(written,))
         vendors = (vendor,) if slash and vendor in self.vendor_names() else self.vendor_names()
         wanted = self._reduced(model if slash else written)
-        found: list[str] = []
-        known: dict[str, str] = {}
-        for accelerator in (item for name in vendors for item in self.accelerators(name)):
-            model_name = accelerator.name.partition("/")[2]
-            spellings = {self._reduced(spelling) for spelling in (model_name, accelerator.title, *accelerator.aliases)}
-            if wanted and (wanted in spellings or written == accelerator.arch):
-                found.append(accelerator.name)
-            known[model_name] = accelerator.name
+        found = [name for vendor in vendors for name in self._spelled(vendor).get(wanted, ())] if wanted else []
+        found.extend(item.name for vendor in vendors for item in self.accelerators(vendor) if item.arch == written)
         if found:
-            return Named(found=tuple(found))
+            return Named(found=tuple(dict.fromkeys(found)))
+        known = {item.name.partition("/")[2]: item.name for vendor in vendors for item in self.accelerators(vendor)}
         return Named(close=tuple(known[name] for name in _close(model if slash else written, known)))
+
+    def _spelled(self, vendor: str) -> Mapping[str, list[str]]:
+        """Return a vendor's accelerators by every reduced spelling of their names."""
+        if vendor not in self._spellings:
+            kept: dict[str, list[str]] = {}
+            for item in self.accelerators(vendor):
+                for spelling in {self._reduced(text) for text in (item.name.partition("/")[2], item.title, *item.aliases)}:
+                    kept.setdefault(spelling, []).append(item.name)
+            self._spellings[vendor] = kept
+        return self._spellings[vendor]
 
     def _reduced(self, text: str) -> str:
         """Return a spelling without vendor words, memory and form factor: letters and digits only."""
         words = _SEPARATORS.split(_SIZE.sub(" ", text.lower()))
-        vendors = {word for name in self._records.folder.names("vendors") if (v := self.vendor(name)) for word in v.words}
-        return "".join(word for word in words if word and not _NOISE.fullmatch(word) and word not in vendors)
+        return "".join(word for word in words if word and not _NOISE.fullmatch(word) and word not in self._vendor_words)
+
+    @cached_property
+    def _vendor_words(self) -> frozenset[str]:
+        names = self._records.folder.names("vendors")
+        return frozenset(word for name in names if (vendor := self.vendor(name)) for word in vendor.words)
 
 
 def load_catalog(overlay: Path | None = None) -> Catalog:
