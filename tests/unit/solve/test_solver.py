@@ -14,7 +14,7 @@ from builder.model.axis import AxisValue
 from builder.model.matrix import Axis, BaseKind, Cell, Expansion, Matrix
 from builder.model.verdict import Effect, Verdict
 from builder.solve.solver import plan
-from tests.unit.solve.asking import catalog, matrix, one, only, planned, rules
+from tests.unit.solve.asking import catalog, matrix, one, planned, rules
 
 
 @pytest.mark.parametrize(
