@@ -139,6 +139,7 @@ def _targets(document: MatrixFile, places: Table, file: str) -> tuple[Target, ..
             nodes=target.nodes,
             fabric=dict(target.fabric),
             where=places.place_of(name).where(file),
+            value_where=_by_key(places[name], file),
         )
         for name, target in document.targets.items()
     )

@@ -14,7 +14,7 @@ from builder.documents.sections import FORMAT
 from builder.documents.suggest import nearest, shown
 from builder.documents.text import MAX_BYTES, mend, wrong
 from builder.documents.validate import validate
-from builder.errors import Complaint, DocumentError, UsageError
+from builder.errors import Complaint, DocumentError, UsageError, Where
 from builder.model.matrix import Matrix
 
 
@@ -65,23 +65,28 @@ def examine_matrix_text(text: str | bytes, file: str) -> Reading:
     across = tuple(check(validated.data, file))
     whole = validated.cells_known and not any(one.where.field.startswith("matrix") for one in (*complaints, *across))
     matrix = to_matrix(validated.document, validated.data, file) if validated.document is not None else None
-    return Reading(matrix=matrix, complaints=distinct([*complaints, *validated.complaints, *across]), cells_known=whole)
+    return Reading(matrix=matrix, complaints=distinct(complaints, validated.complaints, across), cells_known=whole)
 
 
-def distinct(complaints: Iterable[Complaint]) -> tuple[Complaint, ...]:
-    """Return complaints in the order of the document, of several about one value the first.
+def distinct(*stages: Iterable[Complaint]) -> tuple[Complaint, ...]:
+    """Return complaints in the order of the document, without those that only follow from an earlier stage's.
 
-    A value that stands in several places through an alias is complained about once.
+    A stage has nothing to add about a value that an earlier stage complained about. A value that
+    stands in several places through an alias is complained about once.
     """
-    kept: dict[tuple[str, int, int, str], Complaint] = {}
+    kept: list[Complaint] = []
     said: set[tuple[str, int, int, str]] = set()
-    for complaint in complaints:
-        where = complaint.where
-        place = (where.file, where.line, where.column)
-        if (*place, complaint.message) not in said:
-            said.add((*place, complaint.message))
-            kept.setdefault((*place, where.field), complaint)
-    return tuple(sorted(kept.values(), key=lambda one: (one.where.file, one.where.line, one.where.column)))
+    settled: set[Where] = set()
+    for stage in stages:
+        fresh = [complaint for complaint in stage if complaint.where not in settled]
+        for complaint in fresh:
+            where = complaint.where
+            sentence = (where.file, where.line, where.column, complaint.message)
+            if sentence not in said:
+                said.add(sentence)
+                kept.append(complaint)
+        settled.update(complaint.where for complaint in fresh)
+    return tuple(sorted(kept, key=lambda one: (one.where.file, one.where.line, one.where.column)))
 
 
 def file_bytes(path: Path) -> bytes:

@@ -14,8 +14,8 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
         "quote a value that holds ': ', or check the indentation",
     ),
     ("could not find expected ':'", "a key without its ':'", "write 'key: value', with a space after the colon"),
-    ("did not find expected ',' or ']'", "a list in brackets is not closed, or lacks a comma", "write [one, two]"),
-    ("did not find expected ',' or '}'", "a mapping in braces is not closed, or lacks a comma", "write {one: 1, two: 2}"),
+    ("',' or ']'", "a list in brackets is not closed, or lacks a comma", "write [one, two]"),
+    ("',' or '}'", "a mapping in braces is not closed, or lacks a comma", "write {one: 1, two: 2}"),
     ("did not find expected key", "the indentation does not fit the lines above", "indent entries of one mapping alike"),
     (
         "did not find expected '-' indicator",
@@ -33,7 +33,7 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
     ("invalid Unicode character", "an escape that names no character", "remove the escape"),
     ("found invalid escape", "an escape that YAML does not know", "use single quotes, or double the backslash"),
     ("cannot start any token", "a character that cannot begin a value", _QUOTE),
-    ("block sequence entries are not allowed", "a '-' where no list can stand", "begin the list on a line of its own"),
+    ("sequence entries are not allowed", "a '-' where no list can stand", "begin the list on a line of its own"),
     ("did not find expected alphabetic", "an alias (*) or anchor (&) without a name", _QUOTE),
     ("did not find expected node content", "a value is missing here", "remove the extra comma, or write the value"),
     ("duplicate %YAML", "a %YAML line stands twice", "remove it"),
@@ -54,7 +54,7 @@ def syntax_complaint(error: yaml.MarkedYAMLError, text: str, file: str) -> Compl
         return Complaint(where=where, message="a tab where YAML wants spaces", hint="indent with spaces")
     where = Where(file=file, line=line, column=column)
     problem = error.problem or "it ends too early"
-    if "did not find expected key" in problem and here[: column - 1].strip():
+    if ("expected key" in problem or "expected <block end>" in problem) and here[: column - 1].strip():
         return Complaint(where=where, message="not YAML: text after the end of a value", hint="quote the value as a whole")
     for part, message, hint in _WORDS:
         if part in problem:

@@ -18,7 +18,7 @@ def examine(matrix: Matrix) -> tuple[Expansion, tuple[Complaint, ...]]:
     another's value, comparisons that would be guesses, tags that several cells would share.
     """
     expansion, complaints = cells_of(matrix)
-    return expansion, distinct([*complaints, *setting_complaints(matrix, expansion.cells)])
+    return expansion, distinct(complaints, setting_complaints(matrix, expansion.cells))
 
 
 def expand(matrix: Matrix) -> Expansion:
@@ -33,4 +33,4 @@ def lint(reading: Reading) -> tuple[Complaint, ...]:
     """Return all complaints about a matrix file: those of its reading, and those of its cells where they are known."""
     if reading.matrix is None or not reading.cells_known:
         return reading.complaints
-    return distinct([*reading.complaints, *examine(reading.matrix)[1]])
+    return distinct(reading.complaints, examine(reading.matrix)[1])

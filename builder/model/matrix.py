@@ -69,7 +69,10 @@ class Runner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A named place where images must run. ``accelerator`` is canonical, ``vendor/model``."""
+    """A named place where images must run. ``accelerator`` is canonical, ``vendor/model``.
+
+    ``value_where`` is the place of each key that was written.
+    """
 
     name: str
     accelerator: str
@@ -83,6 +86,7 @@ class Target:
     nodes: int = 1
     fabric: Mapping[str, str] = field(default_factory=dict)
     where: Where = field(compare=False)
+    value_where: Mapping[str, Where] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from builder.documents.matrix import examine_matrix_text, read_matrix_text
-from builder.errors import DocumentError
+from builder.documents.matrix import distinct, examine_matrix_text, read_matrix_text
+from builder.errors import Complaint, DocumentError, Where
 
 HEAD = "imgbuild: 1\nname: m\nmatrix: {framework: [pytorch==2.9.*], stack: [cuda, cpu], python: ['3.12']}\n"
 AXES = "imgbuild: 1\nname: m\nmatrix:\n  framework: [pytorch]\n  stack: [cuda]\n"
@@ -155,3 +155,17 @@ def test_the_product_example_with_one_slip_names_the_slip(request: pytest.Fixtur
         (Path(request.path).parents[2] / "data" / "matrix" / "product.yaml").read_text().replace('"3.10", "3.12"', "3.10, 3.12")
     )
     assert [place.split(": ")[1] for place, _, _ in complaints(text)] == ["matrix.python[0]", "matrix.python[1]"]
+
+
+def test_a_later_stage_adds_nothing_about_what_an_earlier_one_complained_about() -> None:
+    def said(line: int, message: str, field: str = "f") -> Complaint:
+        return Complaint(where=Where(file="m", line=line, column=1, field=field), message=message)
+
+    first = [said(2, "a"), said(2, "b"), said(2, "a", field="other")]
+    assert distinct(first, [said(2, "c"), said(1, "d"), said(1, "e")], [said(1, "f"), said(3, "g")]) == (
+        said(1, "d"),
+        said(1, "e"),
+        said(2, "a"),
+        said(2, "b"),
+        said(3, "g"),
+    )

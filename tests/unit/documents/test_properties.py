@@ -37,7 +37,7 @@ def check(text: str | bytes) -> None:
         assert one.hint.isprintable()
 
 
-@settings(max_examples=200)
+@settings(deadline=None, max_examples=200)
 @given(st.binary(max_size=200))
 @example(b"\xef\xbb\xbf")
 @example(b"\xff\xfe\x00")
@@ -46,7 +46,7 @@ def test_any_bytes(raw: bytes) -> None:
     check(raw)
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(st.text(alphabet="ab:-,[]{}&*!|>'\"%@`#?<= \n\t0.~\\\u2028\x85\r", max_size=60))
 @example("a: &a [*a]")
 @example("<<: *x\n<<: {}")
@@ -71,7 +71,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 KEYS = sorted(yaml.safe_load(ANNOTATED))
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6))
 def test_any_values_under_the_known_keys(document: dict[str, Any]) -> None:
     check(json.dumps({"imgbuild": 1, **document}))
@@ -86,7 +86,7 @@ def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 ALL_PATHS = [path for path in paths(yaml.safe_load(ANNOTATED)) if path]
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(st.sampled_from(ALL_PATHS), VALUES)
 def test_any_value_in_place_of_one_of_the_annotated_file(path: tuple[Any, ...], value: Any) -> None:
     document = yaml.safe_load(ANNOTATED)
@@ -97,7 +97,7 @@ def test_any_value_in_place_of_one_of_the_annotated_file(path: tuple[Any, ...], 
     check(yaml.safe_dump(document, allow_unicode=True, sort_keys=False))
 
 
-@settings(max_examples=200)
+@settings(deadline=None, max_examples=200)
 @given(st.integers(0, len(PRODUCT) - 1), st.integers(0, 12), st.text(alphabet="ab:-,[]{}&*'\" \n\t0", max_size=4))
 def test_any_small_edit_of_the_example(start: int, length: int, put: str) -> None:
     check(PRODUCT[:start] + put + PRODUCT[start + length :])
@@ -142,7 +142,7 @@ DOCUMENTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=100)
+@settings(deadline=None, max_examples=100)
 @given(DOCUMENTS, st.booleans())
 def test_a_valid_document_comes_back_as_what_it_says(document: dict[str, Any], flow: bool) -> None:  # noqa: FBT001 - a drawn value
     text = yaml.safe_dump(document, default_flow_style=flow, allow_unicode=False, sort_keys=False)
@@ -162,7 +162,7 @@ def test_a_valid_document_comes_back_as_what_it_says(document: dict[str, Any], f
         assert (matrix.limits.size, matrix.limits.seconds) == (document["limits"]["size"], document["limits"]["seconds"])
 
 
-@settings(max_examples=200)
+@settings(deadline=None, max_examples=200)
 @given(VALUES)
 def test_the_reader_reads_what_pyyaml_reads(value: Any) -> None:
     text = yaml.safe_dump(value, allow_unicode=True)

@@ -71,6 +71,9 @@ def test_every_value_of_an_axis_knows_its_place() -> None:
     assert matrix.exclude[0].value_where["python"].column == 29
     assert matrix.axes_where == Where(file=str(PRODUCT), line=12, column=1, field="matrix")
     assert matrix.targets[4].where.line == 10
+    assert matrix.targets[0].value_where["accelerator"] == Where(
+        file=str(PRODUCT), line=6, column=25, field="targets.h100.accelerator"
+    )
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def read(matrix: dict[str, Any]) -> Any:
     return read_matrix_text(yaml.safe_dump({"imgbuild": 1, "name": "m", "matrix": matrix}, sort_keys=False), "m")
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(MATRICES)
 def test_cells_are_those_of_the_slow_reading(matrix: dict[str, Any]) -> None:
     matrix["exclude"] = [one for one in matrix["exclude"] if "own" not in one or "own" in matrix]
@@ -133,7 +133,7 @@ def test_cells_are_those_of_the_slow_reading(matrix: dict[str, Any]) -> None:
     assert [cell.index for cell in expansion.cells] == list(range(len(expansion.cells)))
 
 
-@settings(max_examples=100)
+@settings(deadline=None, max_examples=100)
 @given(MATRICES)
 def test_dead_excludes_are_those_without_which_nothing_changes(matrix: dict[str, Any]) -> None:
     """Without a complaint, an exclude takes cells that those above it left; with one, it does not, or it is a guess."""
