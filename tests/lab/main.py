@@ -19,6 +19,7 @@ from tests.lab.place import LabError, Place
 from tests.lab.process import pid_of
 
 HOST_BLOCKED = 8
+INTERRUPTED = 130
 T = TypeVar("T")
 
 
@@ -30,6 +31,9 @@ def main() -> int:
     except LabError as error:
         say(f"lab: {error}")
         return HOST_BLOCKED
+    except KeyboardInterrupt:
+        say("lab: interrupted; 'lab down' stops what was started")
+        return INTERRUPTED
 
 
 def parser() -> argparse.ArgumentParser:
