@@ -21,7 +21,7 @@ def init(
     github: Annotated[bool, typer.Option("--github", help="Write a GitHub Actions workflow too.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
-    """Write a commented starter matrix, ready for ``imgbuild matrix build``."""
+    """Write a commented starter matrix, ready for imgbuild matrix build."""
     files = starter(github=github)
     there = [path for path in files if (folder / path).exists()]
     if there and not force:

@@ -126,8 +126,8 @@ def _check(expected: tuple[Piece, ...], folder: Path, *, partial: bool, as_json:
         differing = differences(piece.context.rendered, _on_disk(place))
         if differing:
             found[str(place)] = differing
-    for place in () if partial else _stale(expected, folder):
-        found[str(place)] = (Difference(path=".", kind=Kind.UNEXPECTED),)
+    for gone in () if partial else _stale(expected, folder):
+        found[str(gone)] = (Difference(path=".", kind=Kind.UNEXPECTED),)
     if as_json:
         listed = [
             {"folder": place, "path": one.path, "kind": one.kind.value, "diff": list(one.lines)}
@@ -136,9 +136,9 @@ def _check(expected: tuple[Piece, ...], folder: Path, *, partial: bool, as_json:
         ]
         emit_json({"schema": "imgbuild/render-check/1", "differences": listed})
     else:
-        for place, ones in found.items():
+        for shown, ones in found.items():
             for one in ones:
-                emit(f"{place}/{one.path}: {one.kind.value}")
+                emit(f"{shown}/{one.path}: {one.kind.value}")
                 emit("\n".join(one.lines) if one.lines else "")
     if found:
         msg = f"{len(found)} of {len(expected)} rendered folders are not what the lock says"
