@@ -17,6 +17,9 @@ else:
     _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 DATA = Path(__file__).resolve().parent / "data"
+KINDS = ("stacks", "frameworks", "accelerators", "bases", "drivers", "vendors", "distributions", "indexes")
+"""The folders of a catalog, one per kind of record."""
+
 _KEPT = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
 _IDENTITIES = ("version", "name", "model", "reference", "release", "package")
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from builder.catalog.files import KINDS
 from builder.catalog.load import Records
+from builder.errors import UsageError
 from builder.model.facts import (
     Accelerator,
     Arch,
@@ -218,5 +220,12 @@ class Catalog:
 
 
 def load_catalog(overlay: Path | None = None) -> Catalog:
-    """Return the catalog that ships, with a private folder of the same shape laid over it."""
+    """Return the catalog that ships, with a private folder of the same shape laid over it.
+
+    ``UsageError`` when the folder is not there, or holds nothing that could lie over the catalog.
+    """
+    if overlay is not None and not any((overlay / kind).is_dir() for kind in KINDS):
+        what = "has none of the folders of a catalog" if overlay.is_dir() else "is not a folder"
+        msg = f"{str(overlay)!r} {what}"
+        raise UsageError(msg, hint=f"name a folder with one or more of: {', '.join(KINDS)}")
     return Catalog(overlay)

@@ -312,10 +312,11 @@ class AcceleratorFile(File):
 
 
 class IndexRecord(Record):
-    """One package index."""
+    """One package index; ``only`` where it also has copies of packages that nobody means."""
 
     name: str
     url: str
+    only: Words = ()
 
 
 class IndexFile(File):
@@ -326,7 +327,7 @@ class IndexFile(File):
     def facts(self) -> Mapping[str, IndexFacts]:
         """Return the indexes by name."""
         return {
-            record.name: IndexFacts(name=record.name, url=record.url, source=self.from_source(record.source))
+            record.name: IndexFacts(name=record.name, url=record.url, source=self.from_source(record.source), only=record.only)
             for record in self.indexes
         }
 

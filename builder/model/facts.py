@@ -209,11 +209,12 @@ class Devices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexFacts:
-    """A package index: its name in locks, where it is, and for which stack it holds builds."""
+    """A package index: its name in locks, where it is, and which names are meant to come from it (all when empty)."""
 
     name: str
     url: str
     source: Source
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from builder.catalog.files import merged
 from builder.catalog.query import load_catalog
-from builder.errors import DocumentError
+from builder.errors import DocumentError, UsageError
 
 SOURCES = "sources: {ours: {title: Our notes, url: 'https://wiki.example/gpu', checked: 2026-12-01}}\nsource: ours\n"
 
@@ -65,6 +65,13 @@ def test_what_is_not_a_mapping_in_yaml_is_refused(tmp_path: Path, text: str) -> 
     put(tmp_path, "stacks/acme.yaml", text)
     with pytest.raises(DocumentError):
         load_catalog(tmp_path).stack("acme")
+
+
+def test_a_folder_that_is_no_catalog_is_refused(tmp_path: Path) -> None:
+    for folder, message in ((tmp_path, "has none of the folders of a catalog"), (tmp_path / "nowhere", "is not a folder")):
+        with pytest.raises(UsageError) as caught:
+            load_catalog(folder)
+        assert caught.value.message == f"{str(folder)!r} {message}"
 
 
 def test_merging_keeps_order_and_appends() -> None:
