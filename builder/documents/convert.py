@@ -52,7 +52,7 @@ def to_matrix(document: MatrixFile, data: Table, file: str) -> Matrix:
         entrypoint=settings.read("entrypoint", document.entrypoint, _words),
         tags=tuple(document.tags),
         tags_where=data.get("tags", data).at.where(file),
-        platforms=tuple(document.platforms) or (LINUX_AMD64,),
+        platforms=tuple(document.platforms or (LINUX_AMD64,)),
         publish_tier=document.publish.tier if document.publish else None,
         licence=dict(document.licence),
         engine=document.engine or EngineName.AUTO,

@@ -95,7 +95,8 @@ def file_bytes(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
-        raise UsageError(f"there is no file {str(path)!r}", hint=_similar(path)) from error  # noqa: EM102, TRY003 - the message is the point
+        msg = f"there is no file {str(path)!r}"
+        raise UsageError(msg, hint=_similar(path)) from error
     except IsADirectoryError as error:
         msg = f"{str(path)!r} is a folder, not a file"
         raise UsageError(msg, hint="name the matrix file in it") from error

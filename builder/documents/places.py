@@ -17,32 +17,33 @@ from builder.model.oci import ImageReference
 _KINDS = (BaseKind.VENDOR.value, BaseKind.STACK.value, BaseKind.DISTRIBUTION.value)
 
 
-def _parsed(value: str) -> ImageReference:
-    """Read an image reference, with a hint for the usual slips."""
-    if "://" in value:
-        refuse(f"{shown(value)} is a URL, not an image name", f"write {value.partition('://')[2]}")
+def _parsed(value: str, *, name_only: bool = False) -> ImageReference:
+    """Read an image reference, with what was meant for the usual slips: a URL, capitals."""
+    what = f"{shown(value)} is a URL, not an image name"
     try:
-        return ImageReference.parse(value)
+        if "://" not in value:
+            return ImageReference.parse(value)
     except ValueError as error:
-        lowered = value.lower()
-        hint = "write registry.example/team/name:tag"
-        if lowered != value and _is_reference(lowered):
-            hint = f"names of images are lower case: {lowered}"
-        refuse(str(error), hint)
+        what = str(error)
+    return refuse(what, _meant(value, name_only=name_only))
 
 
-def _is_reference(value: str) -> bool:
+def _meant(value: str, *, name_only: bool) -> str:
+    """Return a hint: the image name that was meant, where lower case and no scheme make one."""
+    plain = value.rpartition("://")[2].rstrip("/").lower()
     try:
-        ImageReference.parse(value)
+        read = ImageReference.parse(plain)
     except ValueError:
-        return False
-    return True
+        return "write registry.example/team/name" + ("" if name_only else ":tag")
+    if name_only:
+        plain = plain.partition("@")[0].removesuffix(f":{read.tag}")
+    return f"names of images are lower case: {plain}" if "://" not in value else f"write {plain}"
 
 
 def repository(text: str) -> ImageReference:
     """Read an image name without tag and digest."""
     value = word(text)
-    read = _parsed(value)
+    read = _parsed(value, name_only=True)
     if read.tag is not None or read.digest is not None:
         refuse(f"{shown(value)} has a tag or digest", f"write {read.name}; tags are made from tags:")
     return read
@@ -51,7 +52,7 @@ def repository(text: str) -> ImageReference:
 def image_name(text: str) -> str:
     """Read an image name without tag and digest, as written."""
     value = word(text)
-    read = _parsed(value)
+    read = _parsed(value, name_only=True)
     if read.tag is not None or read.digest is not None:
         plain = value.partition("@")[0].removesuffix(f":{read.tag}")
         refuse(f"{shown(value)} has a tag or digest", f"write {plain}; terms are read once for all of its tags")

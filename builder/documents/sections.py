@@ -273,8 +273,8 @@ class MatrixFile(Section):
         description="Tags of the finished images: {framework} (pytorch2.9.1), {stack} (rocm7.2.4), {python} (3.12), {id}, "
         "{base}, {date} (of the lock), and your own axes by name.",
     )
-    platforms: list[LinuxPlatform] = Field(
-        default_factory=list, description="Platforms of every image, one index per variant; linux/amd64 if left out."
+    platforms: Annotated[list[LinuxPlatform], Field(min_length=1)] | None = Field(
+        default=None, description="Platforms of every image, one index per variant; linux/amd64 if left out."
     )
     publish: PublishSection | None = Field(default=None, description="What is published.")
     licence: dict[places.ImageName, places.Accepted] = Field(

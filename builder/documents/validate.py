@@ -16,6 +16,7 @@ from builder.documents.suggest import did_you_mean, shown
 from builder.errors import Complaint
 
 _ROUNDS = 4
+_IN_HINT = 40
 _EXPECTED = {
     "list_type": ("a list", "write it in brackets: [{}]"),
     "dict_type": ("a mapping", "write it as key: value"),
@@ -120,7 +121,7 @@ def _quoted(value: object) -> str:
     """Return a value as it would stand in a list."""
     if isinstance(value, Bare):
         return f'"{value.text}"' if value.kind != "null" else "..."
-    return str(value) if isinstance(value, str) and len(value) <= 40 and value.isprintable() else "..."  # noqa: PLR2004 - one line
+    return str(value) if isinstance(value, str) and len(value) <= _IN_HINT and value.isprintable() else "..."
 
 
 def _unknown_key(key: Text, known: tuple[str, ...], file: str) -> Complaint:

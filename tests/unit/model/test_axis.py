@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -142,6 +142,7 @@ written = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(written)
 def test_every_value_matches_itself_and_its_bare_name(text: str) -> None:
     read = value(text)
@@ -150,6 +151,7 @@ def test_every_value_matches_itself_and_its_bare_name(text: str) -> None:
         assert matches(value(read.name), read)
 
 
+@settings(deadline=None)
 @given(written, written)
 def test_matching_follows_the_published_words(pattern: str, against: str) -> None:
     """Equal, or the bare name, or a specifier of the same name that contains the version written; else no, or a complaint."""
@@ -171,6 +173,7 @@ def test_matching_follows_the_published_words(pattern: str, against: str) -> Non
         assert matches(left, right) is expected
 
 
+@settings(deadline=None)
 @given(written, written)
 def test_the_same_identity_is_the_same_to_every_pattern(one: str, other: str) -> None:
     left, right = value(one), value(other)

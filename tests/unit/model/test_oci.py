@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.model.oci import LINUX_AMD64, Digest, ImageReference, Platform
@@ -90,6 +90,7 @@ def test_platforms_have_an_order() -> None:
     assert sorted([Platform("linux", "arm64"), LINUX_AMD64]) == [LINUX_AMD64, Platform("linux", "arm64")]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_a_reference_that_comes_back_or_is_refused(text: str) -> None:
     try:

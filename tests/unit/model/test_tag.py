@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.model.tag import TagTemplate
@@ -32,6 +32,7 @@ def test_no_brace_stands_outside_a_placeholder(text: str) -> None:
         TagTemplate.parse(text)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_any_text_without_braces_fills_to_itself(text: str) -> None:
     plain = text.replace("{", "").replace("}", "").replace("+", "")
