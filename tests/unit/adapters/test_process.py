@@ -92,8 +92,8 @@ def test_lines_come_while_the_child_still_runs(processes: LocalProcesses) -> Non
             os.kill(int(line.split()[1]), signal.SIGUSR1)
 
     script = (
-        "import os, signal; signal.signal(signal.SIGUSR1, lambda *a: print('heard', flush=True));"
-        "print('pid', os.getpid(), flush=True); signal.pause()"
+        "import os, signal; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1});"
+        "print('pid', os.getpid(), flush=True); signal.sigwait({signal.SIGUSR1}); print('heard')"
     )
     done = processes.run([PYTHON, "-c", script], on_line=answer, seconds=30)
     assert done.code == 0
