@@ -121,7 +121,7 @@ def test_a_given_environment_replaces_our_own() -> None:
 def test_the_time_limit_ends_the_whole_group(processes: LocalProcesses) -> None:
     pids: list[int] = []
     done = processes.run(
-        ["sh", "-c", "sleep 100 & echo $!; echo $$; wait"], seconds=0.3, on_line=lambda line: pids.append(int(line))
+        ["sh", "-c", "sleep 100 & echo $!; echo $$; wait"], seconds=1.5, on_line=lambda line: pids.append(int(line))
     )
     assert done.timed_out
     assert done.code == -signal.SIGTERM
@@ -131,7 +131,7 @@ def test_the_time_limit_ends_the_whole_group(processes: LocalProcesses) -> None:
 
 def test_a_child_that_ignores_sigterm_is_killed_after_the_grace(processes: LocalProcesses) -> None:
     script = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(100)"
-    done = processes.run([PYTHON, "-c", script], seconds=1.0)
+    done = processes.run([PYTHON, "-c", script], seconds=2.0)
     assert done.timed_out
     assert done.code == -signal.SIGKILL
     assert done.stdout == "deaf\n"
@@ -139,7 +139,7 @@ def test_a_child_that_ignores_sigterm_is_killed_after_the_grace(processes: Local
 
 
 def test_a_child_may_tidy_up_and_choose_its_code_after_the_time_limit(processes: LocalProcesses) -> None:
-    done = processes.run(["sh", "-c", "trap 'echo tidied; exit 7' TERM; sleep 100 & wait"], seconds=0.3)
+    done = processes.run(["sh", "-c", "trap 'echo tidied; exit 7' TERM; sleep 100 & wait"], seconds=1.5)
     assert (done.timed_out, done.code, done.stdout) == (True, 7, "tidied\n")
 
 
