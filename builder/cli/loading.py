@@ -41,7 +41,7 @@ def checked(path: Path, catalog: Catalog) -> tuple[Matrix, Expansion]:
     reading = examine_matrix(path)
     complaints = lint_cells(reading)
     if reading.matrix is not None:
-        complaints = distinct([*complaints, *lint(reading.matrix, catalog)])
+        complaints = distinct(complaints, lint(reading.matrix, catalog))
     if complaints or reading.matrix is None:
         raise DocumentError(complaints)
     expansion, _ = examine(reading.matrix)

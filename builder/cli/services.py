@@ -21,6 +21,7 @@ from builder.adapters.state import StateFolder
 from builder.adapters.uv import UvResolver
 from builder.cli.environment import Environment
 from builder.model.matrix import EngineName, Matrix
+from builder.model.mirror import mirrored
 from builder.pipeline.lock_tools import LockTools
 from builder.pipeline.tools import Fetching, Tools
 from builder.ports import Clock, DebianArchive, Engine, PackageIndex, ProcessRunner, Registry, Reporter, Resolver
@@ -84,6 +85,8 @@ class Services:
             registry=self.registry(matrix.mirrors),
             archive=self.archive,
             cache=self.cache,
+            distribution=matrix.bases.distribution,
+            mirrored=lambda reference: mirrored(reference, matrix.mirrors),
         )
         return LockTools(bases=reader, resolver=self.resolver, clock=self.clock, reporter=reporter)
 

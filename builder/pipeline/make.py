@@ -67,6 +67,5 @@ def _build(piece: Piece, matrix: Matrix, tools: Tools, folder: Path, log: TextIO
         platform=piece.platform,
         seconds=matrix.limits.seconds,
         network=piece.context.network,
-        mirrors=matrix.mirrors,
     )
     return tools.engine.build(request, on_line=on_line)

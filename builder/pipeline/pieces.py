@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from builder.errors import ImgbuildError, MismatchError
 from builder.model.build import RenderedContext
 from builder.model.lock import Lock, LockedBase, LockedVariant
 from builder.model.matrix import Matrix
+from builder.model.mirror import mirrored
 from builder.model.oci import ImageReference, Platform
 from builder.model.plan import Plan, Variant
 from builder.pipeline.content import content_id
@@ -35,13 +36,16 @@ def local_name(matrix: Matrix) -> ImageReference:
     return ImageReference(registry="localhost", repository=f"imgbuild/{matrix.name}")
 
 
-def piece(variant: Variant, platform: Platform, lock: Lock, name: ImageReference) -> Piece:
+def piece(
+    variant: Variant, platform: Platform, lock: Lock, name: ImageReference, mirrors: Mapping[str, str] | None = None
+) -> Piece:
     """Return the piece of a variant; ``MismatchError`` when the lock lacks it."""
     locked = lock.variant(variant.id, platform)
     base = lock.base(locked.base, platform) if locked else None
     if locked is None or base is None:
         msg = f"{variant.id} on {platform} is not in the lock"
         raise MismatchError(msg, hint="run imgbuild matrix lock on the matrix file")
+    base = _from_mirror(base, mirrors)
     context = render(variant, platform, locked, base)
     content = content_id(context, base, platform)
     return Piece(
@@ -55,6 +59,13 @@ def piece(variant: Variant, platform: Platform, lock: Lock, name: ImageReference
     )
 
 
+def _from_mirror(base: LockedBase, mirrors: Mapping[str, str] | None) -> LockedBase:
+    """Return the base as the build gets it: from its mirror, where there is one; the digest is the same."""
+    if base.assembled or not mirrors:
+        return base
+    return replace(base, reference=str(mirrored(ImageReference.parse(base.reference), mirrors)))
+
+
 def pieces(plan: Plan, lock: Lock, matrix: Matrix) -> tuple[tuple[Piece, ...], Mapping[str, ImgbuildError]]:
     """Return every piece of a plan, and for each variant that has none the error that says why."""
     found: list[Piece] = []
@@ -63,7 +74,7 @@ def pieces(plan: Plan, lock: Lock, matrix: Matrix) -> tuple[tuple[Piece, ...], M
     for variant in plan.variants:
         for platform in variant.platforms:
             try:
-                found.append(piece(variant, platform, lock, name))
+                found.append(piece(variant, platform, lock, name, matrix.mirrors))
             except ImgbuildError as error:
                 failed.setdefault(variant.id, error)
     return tuple(one for one in found if one.variant.id not in failed), failed
