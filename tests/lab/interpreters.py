@@ -48,28 +48,39 @@ def places(minor: str) -> Iterator[Path]:
             yield from (found, found / "x64", found / "arm64")
 
 
+def here(minor: str) -> Interpreter | None:
+    """Return a CPython of this minor version that is on this host, ``None`` when none is."""
+    for prefix in places(minor):
+        program = prefix / "bin" / f"python{minor}"
+        if (prefix / "lib" / f"python{minor}" / "os.py").exists() and program.exists():
+            full = run([str(program), "-I", "-S", "-c", "import platform; print(platform.python_version())"]).strip()
+            return Interpreter(minor=minor, full=full, prefix=prefix.resolve())
+    return None
+
+
 @cache
 def find(minor: str) -> Interpreter:
-    """Return a CPython of this minor version; ``LabError`` saying how to get one."""
-    for attempt in (False, True):
-        if attempt:
-            bring(minor)
-        for prefix in places(minor):
-            if (prefix / "lib" / f"python{minor}" / "os.py").exists() and (program := prefix / "bin" / f"python{minor}").exists():
-                full = run([str(program), "-I", "-S", "-c", "import platform; print(platform.python_version())"]).strip()
-                return Interpreter(minor=minor, full=full, prefix=prefix.resolve())
-    ways = f"'uv python install {minor}' or pyenv brings one, or name its prefix in IMGBUILD_LAB_PYTHONS"
-    msg = f"no CPython {minor} on this host; {ways}"
-    raise LabError(msg)
+    """Return a CPython of this minor version, brought by uv if need be; ``LabError`` saying how to get one."""
+    found = here(minor)
+    if found is None:
+        bring(minor)
+        found = here(minor)
+    if found is None:
+        ways = f"'uv python install {minor}' or pyenv brings one, or name its prefix in IMGBUILD_LAB_PYTHONS"
+        msg = f"no CPython {minor} on this host; {ways}"
+        raise LabError(msg)
+    return found
 
 
+@cache
 def bring(minor: str) -> None:
-    """Ask uv for an interpreter; nothing when there is no uv or it cannot."""
+    """Ask uv for an interpreter, once; nothing when there is no uv or it cannot."""
     uv = shutil.which("uv") or str(CHECKOUT / ".venv" / "bin" / "uv")
     if not Path(uv).exists():
         return
     try:
-        run([uv, "python", "install", "--no-bin", "--install-dir", str(cache_folder() / "pythons"), minor])
+        command = [uv, "python", "install", "--no-bin", "--install-dir", str(cache_folder() / "pythons"), minor]
+        run(command, env={"UV_HTTP_TIMEOUT": "30", "UV_HTTP_RETRIES": "1"})
     except LabError:
         return
 

@@ -35,6 +35,7 @@ INSTALLED = {  # a file that shows that the package is there: the package
     "/usr/bin/catatonit": "catatonit",
     "/usr/sbin/iptables": "iptables",
     "/usr/bin/jq": "jq",
+    "/usr/bin/umount": "mount",
     "/usr/bin/openssl": "openssl",
     "/etc/ssl/certs/ca-certificates.crt": "ca-certificates",
 }

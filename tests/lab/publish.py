@@ -92,8 +92,8 @@ def publish(place: Place, say: Callable[[str], None]) -> list[dict[str, Any]]:
     recipe = bases.recipe()
     registry = Registry(place.registry)
     if kept.exists() and (found := json.loads(kept.read_text()))["recipe"] == recipe:
-        there = {image.reference: image.repository for image in bases.images()}
-        if all(one["digest"] and registry.has(there[one["reference"]], one["digest"]) for one in found["bases"]):
+        images = {image.reference: image for image in bases.images()}
+        if all(settled(registry, images[one["reference"]], one) for one in found["bases"]):
             return list(found["bases"])
     maker = Maker(place)
     listed = []
@@ -106,6 +106,13 @@ def publish(place: Place, say: Callable[[str], None]) -> list[dict[str, Any]]:
         listed.append(bases.listing(image, digest, missing))
     layers.keep(kept, json.dumps({"recipe": recipe, "bases": listed}, indent=1).encode())
     return listed
+
+
+def settled(registry: Registry, image: Image, listed: dict[str, Any]) -> bool:
+    """Tell whether nothing is left to do for a stand-in: it is in the registry, or still cannot be made."""
+    if listed["digest"]:
+        return registry.has(image.repository, listed["digest"])
+    return image.python is not None and interpreters.here(image.python) is None
 
 
 class Maker:
