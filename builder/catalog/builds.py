@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PlainValidator
 
 from builder.catalog.records import (
     CodeField,
@@ -19,6 +20,8 @@ from builder.catalog.records import (
 )
 from builder.model.facts import Absent, Framework, FrameworkRelease, Image, Wheel
 from builder.model.oci import LINUX_AMD64, Platform
+
+SpecifierField = Annotated[SpecifierSet, PlainValidator(lambda value: SpecifierSet(str(value)))]
 
 
 class BuiltFor(Record):
@@ -67,11 +70,11 @@ class ReleaseRecord(Record):
 
 
 class AbsentRecord(Record):
-    """Something known not to exist."""
+    """Something known not to exist; versions are PEP 440 specifiers."""
 
-    versions: str = ""
+    versions: SpecifierField = SpecifierSet()
     stack: str
-    stack_versions: str = ""
+    stack_versions: SpecifierField = SpecifierSet()
     text: str
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from builder.model.oci import ImageReference, Platform
@@ -290,12 +291,12 @@ class Image:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absent:
-    """Something that is known not to exist, such as a pair of releases that was never built."""
+    """Something that is known not to exist: these versions of a framework on these of a stack; empty means every one."""
 
     framework: str
-    versions: str
+    versions: SpecifierSet
     stack: str
-    stack_versions: str
+    stack_versions: SpecifierSet
     text: str
     source: Source
 

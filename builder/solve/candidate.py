@@ -36,8 +36,8 @@ class Asked:
 class Candidate:
     """A build on a base (``None`` where none has the Python).
 
-    ``barriers`` are reasons, free of targets, why it cannot be this cell's variant; ``platforms``
-    those asked for that it has.
+    ``barriers`` are reasons, free of targets, why it cannot be this cell's variant (notes among
+    them bar nothing); ``platforms`` those asked for that it has.
     """
 
     build: Build

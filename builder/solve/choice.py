@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from packaging.specifiers import SpecifierSet
+
 from builder.catalog.query import Catalog
-from builder.model.facts import Absent
+from builder.model.axis import AxisValue
+from builder.model.facts import Absent, Image, Wheel
 from builder.model.matrix import BaseChoice, BaseKind, Target
 from builder.model.oci import Platform
 from builder.model.verdict import Decision, Effect, Reason, Verdict, combine
@@ -78,8 +81,9 @@ class Chooser:
 
     def _barrier(self, candidate: Candidate) -> Reason | None:
         """Return why a candidate cannot be the variant: a barrier of its own, or refused on every applicable target."""
-        if candidate.barriers:
-            return candidate.barriers[0]
+        refused = [reason for reason in candidate.barriers if reason.effect is Effect.REFUSES]
+        if refused:
+            return refused[0]
         verdicts = self._verdicts(candidate)
         if not verdicts or any(decision.verdict is not Verdict.UNSUPPORTED for decision in verdicts.values()):
             return None
@@ -130,15 +134,15 @@ class Chooser:
             build=build_name(build),
             code=build.code.get(platform),
             code_source=build.code_source,
-            compat=getattr(build, "compat", None),
-            cpu_level=getattr(build, "cpu_level", None),
+            compat=build.compat if isinstance(build, Image) else None,
+            cpu_level=build.cpu_level if isinstance(build, Wheel) else None,
             platform=platform,
             packages=() if drivers is None else tuple(package for package in drivers.compat if package.stack == series),
         )
 
     def _own(self, asked: Asked, candidate: Candidate) -> list[Reason]:
         """Return what is to say of the chosen candidate itself, free of targets."""
-        found = [artifact(candidate.build)]
+        found = [artifact(candidate.build), *candidate.barriers]
         early = pre_release(candidate.build)
         if early is not None:
             found.append(early)
@@ -162,10 +166,14 @@ class Chooser:
 
 def _covers(item: Absent, asked: Asked) -> bool:
     """Return whether something known not to exist is what the cell asks for."""
-    if item.stack != asked.stack_name:
-        return False
-    written = asked.framework.written_version
-    return not item.versions or (written is not None and str(written) in item.versions.split())
+    return (
+        item.stack == asked.stack_name and _within(item.versions, asked.framework) and _within(item.stack_versions, asked.stack)
+    )
+
+
+def _within(versions: SpecifierSet, value: AxisValue) -> bool:
+    written = value.written_version
+    return len(versions) == 0 or (written is not None and versions.contains(written, prereleases=True))
 
 
 def _as_note(reason: Reason) -> Reason:

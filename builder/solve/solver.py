@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from builder.catalog.query import Catalog
 from builder.model.axis import AxisValue
+from builder.model.facts import Wheel
 from builder.model.matrix import BaseChoice, BaseKind, Cell, Expansion, Matrix
 from builder.model.plan import Index, Plan, PlannedCell, Variant
 from builder.model.verdict import Reason
@@ -127,21 +128,18 @@ class _Solver:
 
     def _indexes(self, candidate: Candidate) -> tuple[Index, ...]:
         """Return the framework's own index, then the matrix's; the default index is not among them."""
-        found: dict[str, str] = {}
-        name = getattr(candidate.build, "index", None)
+        found: list[Index] = []
+        name = candidate.build.index if isinstance(candidate.build, Wheel) else None
         facts = self._catalog.index(name) if name else None
         if facts is not None and facts.name != "pypi":
-            found[facts.name] = facts.url
-        return tuple(Index(name=key, url=url) for key, url in {**found, **_without(self._matrix.indexes, found)}.items())
-
-
-def _without(indexes: Mapping[str, str], found: Mapping[str, str]) -> Mapping[str, str]:
-    return {name: url for name, url in indexes.items() if name not in found}
+            found.append(Index(name=facts.name, url=self._matrix.indexes.get(facts.name, facts.url)))
+        found.extend(Index(name=key, url=url) for key, url in self._matrix.indexes.items() if key != name)
+        return tuple(found)
 
 
 def _requirements(candidate: Candidate) -> tuple[str, ...]:
     """Return what installs the framework; nothing where the base brings it."""
-    return getattr(candidate.build, "requirements", ())
+    return candidate.build.requirements if isinstance(candidate.build, Wheel) else ()
 
 
 def _label(candidate: Candidate) -> str:

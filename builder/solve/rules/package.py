@@ -38,12 +38,12 @@ def python_fits(build: Build, python: str) -> Reason | None:
 
 
 def glibc_fits(wheel: Wheel, platform: Platform, distribution: Distribution) -> Reason | None:
-    """Refuse a wheel whose manylinux floor is above the distribution's C library; unknown where that is not recorded."""
+    """Refuse a wheel whose manylinux floor is above the distribution's C library; a note where that is not recorded."""
     floor, has = wheel.glibc.get(platform), distribution.release.glibc
     if floor is None:
         return None
     if has is None:
-        return unknown("PKG003", f"the catalog has no C library version for {distribution.release.label}", distribution.source)
+        return note("PKG003", f"the catalog has no C library version for {distribution.release.label}", distribution.source)
     if Version(has) >= Version(floor):
         return None
     text = f"it needs glibc {floor} or newer, and {distribution.release.label} has {has}"

@@ -41,6 +41,12 @@ def test_a_pin_on_released_versions_falls_to_the_wheel() -> None:
     assert (cell.variant.pip, [index.name for index in cell.variant.indexes]) == (("torch==2.9.1",), ["pytorch-cu130"])
 
 
+def test_a_matrix_may_say_where_an_index_is() -> None:
+    cell = one("pytorch==2.9.1", "cpu", "3.12", base="[distribution]", indexes="{pytorch-cpu: https://mirror.example/cpu}")
+    assert cell.variant is not None
+    assert [(index.name, index.url) for index in cell.variant.indexes] == [("pytorch-cpu", "https://mirror.example/cpu")]
+
+
 def test_the_newest_stack_that_some_target_carries() -> None:
     target = '{old: {accelerator: nvidia/v100, driver: "535.104.05"}}'
     cell = one("pytorch==2.9.1", "cuda", "3.12", base="[distribution]", targets=target)
@@ -152,6 +158,20 @@ def test_what_is_in_no_catalog_is_said_with_the_day() -> None:
     assert cell.variant is None
     assert [(reason.rule, reason.text) for reason in cell.reasons] == [
         ("CAT001", "passed over vendor: no vendor image of pytorch==9.* on cuda is in the catalog (checked 2026-12-01)")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("framework", "stack", "text"),
+    [
+        ("pytorch==2.5.1", "gaudi==1.23.0", "Gaudi 1.23 has PyTorch 2.9.0 and no other"),
+        ("tensorflow==2.20.*", "gaudi", "Intel Gaudi has no TensorFlow after its release 1.14 (TensorFlow 2.15)"),
+    ],
+)
+def test_what_is_known_not_to_exist_is_another_sentence(framework: str, stack: str, text: str) -> None:
+    cell = one(framework, stack, "3.10", base="[vendor]")
+    assert [(reason.rule, reason.effect, reason.text) for reason in cell.reasons] == [
+        ("CAT002", Effect.REFUSES, f"passed over vendor: known not to exist: {text}")
     ]
 
 
