@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
@@ -35,6 +36,8 @@ from builder.model.oci import Digest, ImageReference, Platform
 from builder.ports import ProcessRunner
 
 MINIMUM = Version("4.0")
+ENV: Mapping[str, str] = MappingProxyType({"PODMAN_IGNORE_CGROUPSV1_WARNING": "1", "NO_COLOR": "1"})
+"""What every podman of ours runs with."""
 _ASK_SECONDS = 60.0
 _PULL_SECONDS = 3600.0
 _ENGINE_FAILED = 125
@@ -94,7 +97,9 @@ class PodmanEngine:
             scratch = Scratch.make(self._environ)
         done: Completed | None = None
         try:
-            done = self._processes.run(_build_arguments(request, scratch), env=scratch.env, seconds=request.seconds, on_line=log)
+            done = self._processes.run(
+                _build_arguments(request, scratch), env={**ENV, **scratch.env}, seconds=request.seconds, on_line=log
+            )
             if done.timed_out or done.code != 0:
                 raise self._build_error(request, done, log)
             image = self.inspect(scratch.iidfile.read_text(encoding="utf-8").strip())
@@ -115,7 +120,7 @@ class PodmanEngine:
 
     def inspect(self, reference: str) -> ImageInfo | None:
         """Return an image that podman holds, ``None`` when it holds none of that name."""
-        done = self._processes.run(["podman", "image", "inspect", reference], seconds=_ASK_SECONDS)
+        done = self._processes.run(["podman", "image", "inspect", reference], env=ENV, seconds=_ASK_SECONDS)
         if done.code != 0:
             if _NOT_KNOWN.search(done.stderr):
                 return None
@@ -140,7 +145,7 @@ class PodmanEngine:
         """Pull one platform of an image, by its digest where it has one."""
         name = str(replace(reference, tag=None) if reference.digest else reference)
         argv = ["podman", "pull", "--platform", str(platform), name]
-        done = self._processes.run(argv, seconds=_PULL_SECONDS, on_line=on_line)
+        done = self._processes.run(argv, env=ENV, seconds=_PULL_SECONDS, on_line=on_line)
         if done.code != 0 or done.timed_out:
             raise registry_failure(_error(done), repr(name), self.name) or self._failure(done, f"podman could not pull {name!r}")
         image = self.inspect(done.stdout.split()[-1])
@@ -154,7 +159,7 @@ class PodmanEngine:
         """Make a one-layer image of a root file system tar and tag it."""
         variant = ["--variant", platform.variant] if platform.variant else []
         system = ["--os", platform.os, "--arch", platform.architecture, *variant]
-        done = self._processes.run(["podman", "import", "--quiet", *system, str(tar), tag], seconds=_PULL_SECONDS)
+        done = self._processes.run(["podman", "import", "--quiet", *system, str(tar), tag], env=ENV, seconds=_PULL_SECONDS)
         image = self.inspect(tag) if done.code == 0 else None
         if image is None:
             raise self._failure(done, f"podman could not import {str(tar)!r}")
@@ -172,7 +177,7 @@ class PodmanEngine:
         log = Log(on_line)
         done: Completed | None = None
         try:
-            done = self._processes.run(argv, stdin=request.stdin, seconds=request.seconds, on_line=log)
+            done = self._processes.run(argv, env=ENV, stdin=request.stdin, seconds=request.seconds, on_line=log)
         finally:
             if done is None or done.timed_out or done.code < 0:
                 remove_containers(self._cleanup, [name])
@@ -187,12 +192,12 @@ class PodmanEngine:
 
     def remove(self, reference: str) -> None:
         """Remove a tag, and the image with its last one; no error when it is not there."""
-        done = self._processes.run(["podman", "image", "rm", reference], seconds=_ASK_SECONDS)
+        done = self._processes.run(["podman", "image", "rm", reference], env=ENV, seconds=_ASK_SECONDS)
         if done.code != 0 and not _NOT_KNOWN.search(done.stderr):
             raise self._failure(done, f"podman could not remove {reference!r}")
 
     def _info(self, processes: ProcessRunner | None = None) -> Mapping[str, Any]:
-        done = (processes or self._processes).run(["podman", "info", "--format", "json"], seconds=_ASK_SECONDS)
+        done = (processes or self._processes).run(["podman", "info", "--format", "json"], env=ENV, seconds=_ASK_SECONDS)
         if done.code != 0 or done.timed_out:
             said = "nothing within a minute" if done.timed_out else _error(done) or done.stderr.strip()[-300:]
             msg = f"podman does not answer: {said!r}"
