@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from builder.adapters.debian_apt import HELPER, Apt, Refusal
-from builder.adapters.debian_base import BASE_PACKAGES, DPKG_ARCHITECTURES, FAMILIES, FORMAT, WHERE_KNOWN
+from builder.adapters.debian_base import BASE_PACKAGES, DPKG_ARCHITECTURES, FAMILIES, FORMAT, WHERE_KNOWN, must_be_package_names
 from builder.adapters.debian_package import Control, DebFile
 from builder.adapters.debian_setup import KEEP, Material, set_up
 from builder.adapters.debian_sources import Source, own_archives, read_sources
@@ -31,7 +31,6 @@ from builder.model.oci import Platform
 from builder.model.plan import DistributionRelease
 from builder.ports import ProcessRunner
 
-_PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.]*(?:-[a-z0-9+.]+)*(?::[a-z0-9-]+)?(?:=[A-Za-z0-9.+~:-]+)?")
 _NAME = re.compile(r"[a-z0-9][a-z0-9+.-]*")
 _FIRST = ("base-files",)
 _CODENAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -82,12 +81,7 @@ class AptArchive:
 
         ``UnsatisfiableError`` for packages that the release does not have or that conflict.
         """
-        for package in packages:
-            if _PACKAGE.fullmatch(package) is None:
-                msg = f"{package!r} is not the name of a Debian package"
-                raise UnsatisfiableError(
-                    msg, hint="write a name such as git, or a name and version such as git=1:2.39.5-0+deb12u2"
-                )
+        must_be_package_names(packages)
         refusal = self._missing(distribution, platform)
         architecture = DPKG_ARCHITECTURES.get(_machine(platform), "")
         refusal = refusal or self._refresh(distribution, architecture)

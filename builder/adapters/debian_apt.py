@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,8 +74,8 @@ class Apt:
         """
         done = self._run("apt-get", "-qq", "-y", "--no-install-recommends", "--print-uris", "install", *packages)
         if done.code != 0:
-            raise unsatisfiable(done.stdout + done.stderr, self._release)
-        return self.read_uris(done.stdout)
+            raise unsatisfiable(done.stdout + done.stderr, where=f"the release {self._release!r}")
+        return read_uris(done.stdout, self._below_root)
 
     def known(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return those of ``names`` that the release has."""
@@ -83,10 +83,6 @@ class Apt:
         for name in names:
             found += [name for line in self._run("apt-cache", "pkgnames", name).stdout.splitlines() if line == name]
         return tuple(found)
-
-    def read_uris(self, text: str) -> tuple[LockedDeb, ...]:
-        """Read what ``--print-uris`` prints, sorted by name."""
-        return read_uris(text, [source.root for source in self.sources])
 
     def fetch(self, debs: Mapping[LockedDeb, Path]) -> None:
         """Download packages, each to its path; apt checks the hashes and tries again where that helps.
@@ -105,6 +101,10 @@ class Apt:
                 break
         if left:
             raise _not_fetched(left, failures, self.sources[0].shown)
+
+    def _below_root(self, uri: str) -> str | None:
+        roots = [source.root for source in self.sources if uri.startswith(f"{source.root}/")]
+        return uri.removeprefix(f"{max(roots, key=len)}/") if roots else None
 
     def _uri(self, deb: LockedDeb, position: int) -> str:
         """Return where a package is below the ``position``-th archive that may hold it; security updates have their own."""
@@ -182,16 +182,19 @@ class Apt:
         raise _unreachable(self.sources[0].shown, (match["why"] or match["rest"]).strip())
 
 
-def read_uris(text: str, roots: Sequence[str]) -> tuple[LockedDeb, ...]:
-    """Read what ``apt-get --print-uris`` prints as packages below one of the archives' roots, sorted by name."""
+def read_uris(text: str, below_root: Callable[[str], str | None]) -> tuple[LockedDeb, ...]:
+    """Read what ``apt-get --print-uris`` prints, sorted by name.
+
+    ``below_root`` returns the part of an address that is below its archive's root, ``None`` where it is in none.
+    """
     debs = []
     for line in text.splitlines():
         if not line.startswith("'"):
             continue
         match = _URI.fullmatch(line.strip())
         file = _DEB.fullmatch(match["file"]) if match else None
-        root = next((root for root in roots if match and match["uri"].startswith(f"{root}/")), None)
-        if match is None or file is None or root is None:
+        path = below_root(match["uri"]) if match else None
+        if match is None or file is None or path is None:
             msg = f"apt-get named a package in a way that cannot be read: {line[:200]!r}"
             raise ProgramError(msg, hint="tell us your version of apt: apt-get --version")
         debs.append(
@@ -200,24 +203,24 @@ def read_uris(text: str, roots: Sequence[str]) -> tuple[LockedDeb, ...]:
                 version=urllib.parse.unquote(file["version"]),
                 architecture=file["architecture"],
                 sha256=match["sha256"],
-                path=urllib.parse.unquote(match["uri"].removeprefix(f"{root}/")),
+                path=urllib.parse.unquote(path),
                 size=int(match["size"]),
             )
         )
     return tuple(sorted(debs, key=lambda deb: (deb.name, deb.architecture)))
 
 
-def unsatisfiable(text: str, release: str) -> UnsatisfiableError:
-    """Return what apt says about packages it cannot install, in words."""
+def unsatisfiable(text: str, *, where: str) -> UnsatisfiableError:
+    """Return what apt says about packages it cannot install, in words; ``where`` is what lacks them."""
     names = [next(word for word in match.groups() if word) for match in _UNKNOWN.finditer(text)]
     if names:
         many = ", ".join(repr(name) for name in dict.fromkeys(names))
         return UnsatisfiableError(
-            f"the release {release!r} has no Debian package {many}",
+            f"{where} has no Debian package {many}",
             hint="correct the names under `apt:`; packages.debian.org or packages.ubuntu.com finds them",
         )
     details = tuple(line.strip() for line in text.splitlines() if " : " in line or line.startswith("E: "))[:_MOST_DETAILS]
-    msg = f"apt cannot install these packages together on {release!r}"
+    msg = f"apt cannot install these packages together on {where}"
     return UnsatisfiableError(msg, hint="leave out one of those that conflict", details=details)
 
 

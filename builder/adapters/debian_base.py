@@ -1,11 +1,13 @@
-"""What a base that is assembled here consists of: data, and nothing else."""
+"""What a base that is assembled here consists of, and what may be added: data."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+
+from builder.errors import UnsatisfiableError
 
 FORMAT = 1
 """Changes whenever the same packages make other bytes; part of the key under which a tar is kept."""
@@ -75,3 +77,13 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         ),
     }
 )
+
+_PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.]*(?:-[a-z0-9+.]+)*(?::[a-z0-9-]+)?(?:=[A-Za-z0-9.+~:-]+)?")
+
+
+def must_be_package_names(packages: Iterable[str]) -> None:
+    """Raise ``UnsatisfiableError`` for what is not the name of a package: apt reads ``git-`` and ``?x`` in its own way."""
+    for package in packages:
+        if _PACKAGE.fullmatch(package) is None:
+            msg = f"{package!r} is not the name of a Debian package"
+            raise UnsatisfiableError(msg, hint="write a name such as git, or a name and version such as git=1:2.39.5-0+deb12u2")

@@ -7,7 +7,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from builder.adapters.files import write_atomically
@@ -202,15 +202,22 @@ class HttpRegistry:
             return self._schemes[registry]
 
     def _place(self, reference: ImageReference) -> _Place:
-        """Return where to ask, the longest mirror prefix first; a mirrored name is never asked at its origin."""
-        name = reference.name
-        for prefix in sorted(self._mirrors, key=len, reverse=True):
-            if name == prefix or name.startswith(f"{prefix}/"):
-                name = self._mirrors[prefix].rstrip("/") + name.removeprefix(prefix)
-                break
-        registry, _, repository = name.partition("/")
-        version = f"@{reference.digest}" if reference.digest else f":{reference.tag or 'latest'}"
-        return _Place(registry=registry, repository=repository, name=f"{name}{version}")
+        found = mirrored(reference, self._mirrors)
+        version = f"@{found.digest}" if found.digest else f":{found.tag or 'latest'}"
+        return _Place(registry=found.registry, repository=found.repository, name=f"{found.name}{version}")
+
+
+def mirrored(reference: ImageReference, mirrors: Mapping[str, str]) -> ImageReference:
+    """Return what is asked instead of a reference: the longest prefix of its name decides.
+
+    A mirrored name is never asked at its origin, so that a closed network stays closed.
+    """
+    for prefix in sorted(mirrors, key=len, reverse=True):
+        if reference.name == prefix or reference.name.startswith(f"{prefix}/"):
+            name = mirrors[prefix].rstrip("/") + reference.name.removeprefix(prefix)
+            registry, _, repository = name.partition("/")
+            return replace(reference, registry=registry, repository=repository)
+    return reference
 
 
 class _Content:
