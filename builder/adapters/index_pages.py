@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -22,12 +23,17 @@ from builder.model.plan import Index
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedFile:
-    """One file an index offers. ``url`` may be ``file:``; ``sha256`` and ``size`` are ``None`` where the index does not say."""
+    """One file an index offers. ``url`` may be ``file:``; the rest is ``None`` where the index does not say.
+
+    ``metadata`` is whether the index has the file's metadata beside it (PEP 658).
+    """
 
     file: str
     url: str
     sha256: str | None = None
     size: int | None = None
+    requires_python: str | None = None
+    metadata: bool = False
 
 
 class IndexPages:
@@ -69,6 +75,21 @@ class IndexPages:
             raise UnreachableError(msg, hint="look at its URL in the matrix or in pip's configuration") from error
 
 
+def page_of(files: Sequence[OfferedFile]) -> str:
+    """Return a page of a simple index (PEP 503) that offers these files where they are."""
+    return "<!DOCTYPE html>\n<html><body>\n" + "".join(f"{_anchor(one)}\n" for one in files) + "</body></html>\n"
+
+
+def _anchor(one: OfferedFile) -> str:
+    attributes = [("href", f"{one.url}#sha256={one.sha256}" if one.sha256 else one.url)]
+    if one.requires_python:
+        attributes.append(("data-requires-python", one.requires_python))
+    if one.metadata:
+        attributes.append(("data-core-metadata", "true"))
+    shown = " ".join(f'{name}="{escape(value)}"' for name, value in attributes)
+    return f"<a {shown}>{escape(one.file)}</a>"
+
+
 def _parsed(response: requests.Response, project: str) -> ProjectPage:
     kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
@@ -93,6 +114,8 @@ def _offered(packages: Sequence[DistributionPackage]) -> tuple[OfferedFile, ...]
             url=package.url,
             sha256=package.digests.get("sha256"),
             size=package.size,
+            requires_python=package.requires_python,
+            metadata=bool(package.has_metadata),
         )
         for package in packages
     )

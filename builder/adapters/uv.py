@@ -4,6 +4,7 @@ One resolution is two runs of ``uv pip compile`` on the same cache: the first pr
 (PEP 751), the second who asked for each and which index it came from. A name comes only from the
 first index that has it (uv's ``first-index``): the variant's own indexes, then pip's index, then
 pip's extra indexes, in order; files of pip's find-links are candidates beside those of that index.
+An index that counts for some names only (``Index.only``) is asked for no other.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -21,7 +22,9 @@ import uv
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from builder.adapters.downloads import Downloads
 from builder.adapters.files import disk_errors
+from builder.adapters.index_pages import IndexPages, page_of
 from builder.adapters.pip_config import PipConfig, local_path, without_credentials
 from builder.adapters.stub_wheels import stubs
 from builder.adapters.uv_output import ChosenFile, Origin, chosen_files, origins, wheel_tags
@@ -70,9 +73,11 @@ class UvResolver:
         config: PipConfig,
         cache: Path,
         environment: Mapping[str, str],
+        pages: IndexPages | None = None,
         program: str | None = None,
     ) -> None:
         self._processes = processes
+        self._pages = pages or IndexPages(Downloads(config), links=frozenset())
         self._config = config
         self._cache = cache
         self._environment = environment
@@ -104,6 +109,8 @@ class UvResolver:
         )
         with disk_errors("resolving packages"), tempfile.TemporaryDirectory(prefix="imgbuild-") as name:
             folder = Path(name)
+            sources = tuple(self._source(folder, number, index) for number, index in enumerate(question.indexes))
+            question = replace(question, indexes=sources)
             self._write_inputs(folder, question, wheels)
             pylock = self._run(folder, place, question, "--format", "pylock.toml").stdout
             files = chosen_files(pylock, wheel_tags(place.python, place.machine, place.glibc_minor))
@@ -125,6 +132,20 @@ class UvResolver:
         """Return pip's find-links; a folder that is not there is passed over, as pip does."""
         links = [(link, local_path(link.url)) for link in self._config.find_links]
         return tuple(link for link, path in links if path is None or path.exists())
+
+    def _source(self, folder: Path, number: int, index: Index) -> Index:
+        """Return an index as uv is to see it: one that counts for some names only becomes a folder with just their pages."""
+        if not index.only:
+            return index
+        root = folder / "indexes" / str(number)
+        root.mkdir(parents=True)
+        for project in index.only:
+            files = self._pages.files(index, project)
+            if files:
+                page = root / canonicalize_name(project) / "index.html"
+                page.parent.mkdir()
+                page.write_text(page_of(files), encoding="utf-8")
+        return Index(name=index.name, url=root.as_uri())
 
     def _write_inputs(self, folder: Path, question: Question, wheels: Mapping[str, tuple[str, bytes]]) -> None:
         """Write everything uv reads into a folder only this user may read: URLs may hold credentials."""

@@ -31,7 +31,7 @@ _HEADER = """\
 """
 
 
-def lock_text(lock: Lock, *, matrix: str | None = None) -> str:
+def lock_text(lock: Lock, matrix: str | None = None) -> str:
     """Return the text of a lock file; ``matrix`` is the file name of its matrix, for the commands in the header.
 
     The same lock always gives the same text.

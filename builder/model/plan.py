@@ -67,10 +67,15 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """A package index: a name that locks may carry, and where it is (never locked, nor shown: it may hold credentials)."""
+    """A package index: a name that locks may carry, and where it is (never locked, nor shown: it may hold credentials).
+
+    ``only`` are the canonical names that are taken from it, every name it has when empty. An index
+    for one framework often has old copies of common packages too, which nobody means.
+    """
 
     name: str
     url: str = field(repr=False)
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ class _Python:
     python: str
     platform: Platform
     glibc: str | None
-    indexes: tuple[tuple[str, str], ...]
+    indexes: tuple[Index, ...]
     base: str | None
 
 
@@ -94,7 +94,7 @@ def _questions(pair: Pair, base: LockedBase, tools: LockTools) -> dict[_Python |
             python=_python_version(variant, base),
             platform=platform,
             glibc=base.facts.glibc,
-            indexes=tuple((index.name, index.url) for index in variant.indexes),
+            indexes=variant.indexes,
             base=base.key if into_base else None,
         )
         found[question] = partial(_resolve_python, question, variant, base, tools)
@@ -117,7 +117,7 @@ def _resolve_python(question: _Python, variant: Variant, base: LockedBase, tools
             python=question.python,
             platform=question.platform,
             glibc=question.glibc,
-            indexes=[Index(name=name, url=url) for name, url in question.indexes],
+            indexes=question.indexes,
             installed=base.facts.distributions if question.base is not None else (),
         )
         breaks = broken(found, constraints)

@@ -16,6 +16,7 @@ import requests
 
 from builder.adapters.downloads import CHUNK, Downloads, retry_after
 from builder.adapters.index import SimpleIndex
+from builder.adapters.index_pages import IndexPages, OfferedFile, page_of
 from builder.adapters.pip_config import PipConfig, named_indexes
 from builder.errors import HostBlockedError, InterruptedRunError, MismatchError, UnreachableError
 from builder.model.lock import LockedPackage
@@ -408,6 +409,25 @@ def test_a_page_of_links_is_a_place_too(server: Server, tmp_path: Path) -> None:
     )
     config = PipConfig(indexes=(), find_links=named_indexes("find-links", [f"{server.url}/links.html"]))
     assert simple(tmp_path, config=config).fetch(PACKAGE, []).read_bytes() == WHEEL
+
+
+def test_a_page_we_write_says_what_was_read(tmp_path: Path) -> None:
+    offered = (
+        OfferedFile(
+            file="torch-2.9.1+cu126-cp312-cp312-linux_x86_64.whl",
+            url="https://host.example/torch-2.9.1%2Bcu126-cp312-cp312-linux_x86_64.whl",
+            sha256="ab" * 32,
+            requires_python='>=3.10,<3.15 and "quoted"',
+            metadata=True,
+        ),
+        OfferedFile(file="torch-1.0-py3-none-any.whl", url="https://host.example/torch-1.0-py3-none-any.whl"),
+    )
+    place = tmp_path / "simple" / "torch" / "index.html"
+    place.parent.mkdir(parents=True)
+    place.write_text(page_of(offered), encoding="utf-8")
+    pages = IndexPages(Downloads(PipConfig()), links=frozenset())
+    assert pages.files(Index(name="x", url=(tmp_path / "simple").as_uri()), "Torch") == offered
+    assert pages.files(Index(name="x", url=(tmp_path / "simple").as_uri()), "other") == ()
 
 
 def test_local_indexes_and_folders_are_places_too(tmp_path: Path) -> None:

@@ -75,6 +75,29 @@ def test_a_name_comes_only_from_the_first_index_that_has_it(tmp_path: Path) -> N
 
 
 @pytest.mark.process
+def test_an_index_that_counts_for_some_names_only_is_asked_for_no_other(tmp_path: Path) -> None:
+    projects: dict[str, dict[str, list[str]]] = {
+        "torch": {"2.9.1+cu126": ["triton==3.5", "requests"]},
+        "triton": {"3.5": []},
+        "requests": {"2.10": []},
+    }
+    own = Index(name="cu126", url=index(tmp_path / "cu126", projects), only=("torch", "Triton", "torchvision"))
+    pip = index(
+        tmp_path / "pip", {"torch": {"2.10": []}, "triton": {"0.1": []}, "requests": {"2.32": []}, "app": {"1": ["torch"]}}
+    )
+    config = PipConfig(indexes=named_indexes("index", [pip]))
+    found = resolve(tmp_path, config, ["app"], indexes=(own,))
+    assert {name: (package.version, package.index) for name, package in found.items()} == {
+        "app": ("1", config.indexes[0].name),
+        "requests": ("2.32", config.indexes[0].name),
+        "torch": ("2.9.1+cu126", "cu126"),
+        "triton": ("3.5", "cu126"),
+    }
+    wheel = next((tmp_path / "cu126").rglob("torch-*.whl"))
+    assert found["torch"].sha256 == hashlib.sha256(wheel.read_bytes()).hexdigest()
+
+
+@pytest.mark.process
 def test_the_base_stays_as_it_is_and_links_are_candidates(tmp_path: Path) -> None:
     put(tmp_path / "wheels", "app", "2", "torch==2.9.*", "numpy==1.*")
     config = PipConfig(
