@@ -17,6 +17,7 @@ from builder.ports import ProcessRunner
 
 HELPER = "/usr/lib/apt/apt-helper"
 _SECONDS = 600.0
+_FETCH_SECONDS = 3600.0
 _LOCALE = {"LC_ALL": "C", "LANGUAGE": "C", "DEBIAN_FRONTEND": "noninteractive"}
 _SETTING = re.compile(r'(?P<name>Acquire::[\w:./-]+) "(?P<value>[^"\n]*)";')
 _OWN_SETTINGS = re.compile(
@@ -93,7 +94,9 @@ class Apt:
         failures: dict[str, str] = {}
         for position in range(len({source.root for source in self.sources})):
             wanted = [(self._uri(deb, position), path, f"SHA256:{deb.sha256}") for deb, path in left.items()]
-            done = self._run(HELPER, "download-file", *(str(part) for triple in wanted for part in triple))
+            done = self._run(
+                HELPER, "download-file", *(str(part) for triple in wanted for part in triple), seconds=_FETCH_SECONDS
+            )
             left = {deb: path for deb, path in left.items() if not path.is_file()}
             for deb, why in _reasons(done.stdout + done.stderr, {self._uri(deb, position): deb for deb in left}).items():
                 failures.setdefault(deb.name, why)
@@ -141,7 +144,7 @@ class Apt:
         lines = [f'{name} "{value}";' for name, value in own.items()]
         return "\n".join([*carried, *lines, f'APT::Architectures {{ "{self.architecture}"; }};', ""])
 
-    def _run(self, program: str, *arguments: str) -> Completed:
+    def _run(self, program: str, *arguments: str, seconds: float = _SECONDS) -> Completed:
         """Run a program of apt's on this state; folders come as arguments, which need no quoting."""
         if not self._written:
             self._write_state()
@@ -156,7 +159,7 @@ class Apt:
         }  # fmt: skip
         options = [part for name, value in places.items() for part in ("-o", f"{name}={value}")]
         environment = {**_LOCALE, "APT_CONFIG": str(self.folder / "apt.conf")}
-        return self.processes.run([program, *options, *arguments], env=environment, cwd=self.folder, seconds=_SECONDS)
+        return self.processes.run([program, *options, *arguments], env=environment, cwd=self.folder, seconds=seconds)
 
     def _judge(self, done: Completed) -> Refusal | None:
         """Return what keeps the lists from being used, ``None`` when they are good."""

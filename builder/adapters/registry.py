@@ -247,7 +247,7 @@ class _Content:
             write_atomically(self._path(digest), body)
 
     def _path(self, digest: Digest) -> Path:
-        return (self._folder or Path()) / "registry" / digest.algorithm / digest.encoded
+        return (self._folder or Path()) / digest.algorithm / digest.encoded
 
 
 def _resolved(digest: Digest, index_digest: Digest | None, manifest: ImageManifest, config: Mapping[str, object]) -> Resolved:

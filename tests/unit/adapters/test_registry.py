@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from builder.adapters.registry import HttpRegistry
-from builder.adapters.registry_http import Patience, Transport
+from builder.adapters.registry_http import Answer, Ask, Patience, Transport
 from builder.errors import ImgbuildError, MismatchError, UnreachableError
 from builder.model.oci import ImageReference, Platform
 from builder.ports import Registry, ResolvedImage
@@ -465,7 +465,33 @@ class TestTrouble:
         assert "without TLS" in client.fails().message
 
 
+class Recorder(Transport):
+    """A transport that sends nothing and answers 404."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.asked: list[Ask] = []
+
+    def send(self, ask: Ask) -> Answer:
+        self.asked.append(ask)
+        return Answer(status=404, headers={}, body=b"")
+
+
 class TestPlaces:
+    @pytest.mark.parametrize(
+        ("name", "url"),
+        [
+            ("debian:12-slim", "https://registry-1.docker.io/v2/library/debian/manifests/12-slim"),
+            ("acme/app", "https://registry-1.docker.io/v2/acme/app/manifests/latest"),
+            ("nvcr.io/nvidia/cuda:12.9", "https://nvcr.io/v2/nvidia/cuda/manifests/12.9"),
+            ("registry.example:5000/a/b:1", "https://registry.example:5000/v2/a/b/manifests/1"),
+        ],
+    )
+    def test_where_a_name_is_asked(self, name: str, url: str) -> None:
+        recorder = Recorder()
+        assert HttpRegistry({}, transport=recorder).resolve(ImageReference.parse(name), AMD64) is None
+        assert [(ask.method, ask.url) for ask in recorder.asked] == [("HEAD", url)]
+
     def test_a_mirror_is_asked_instead(self, server: RegistryServer, tmp_path: Path) -> None:
         server.put_image("nv/nvidia/pytorch", "25.11-py3")
         client = Client(server, tmp_path, mirrors={"nvcr.io": f"{server.address}/nv", "nvcr.io/other": "127.0.0.1:1"})

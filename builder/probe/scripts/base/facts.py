@@ -164,7 +164,7 @@ def main():
         arch_list = answer.get("arch_list") or arch_list
     missing = [pattern for pattern in patterns if not any(fnmatch.fnmatchcase(name, pattern) for name in here)]
     facts = {
-        "python": sys.argv[1] if len(sys.argv) > 1 else sys.executable,
+        "python": sys.argv[1] if len(sys.argv) > 1 and os.path.isabs(sys.argv[1]) else sys.executable,
         "version": platform.python_version(),
         "libc": libc(),
         "externally_managed": externally_managed(),
