@@ -53,7 +53,7 @@ class EngineBaseReader:
 
     ``cache`` is the folder where facts are kept by digest; ``distribution`` is the matrix's
     ``bases: {distribution: …}``: ``auto``, ``assembled`` or ``registry``. ``mirrored`` says under
-    which name an image is pulled where a mirror stands in for its registry (see ``registry.mirrored``).
+    which name an image is pulled where a mirror stands in for its registry (``model.mirror.mirrored``).
     """
 
     def __init__(

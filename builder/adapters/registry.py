@@ -7,7 +7,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from builder.adapters.files import write_atomically
@@ -24,6 +24,7 @@ from builder.adapters.registry_manifest import (
     runs_on,
 )
 from builder.errors import HostBlockedError, MismatchError, UnreachableError
+from builder.model.mirror import mirrored
 from builder.model.oci import DEFAULT_REGISTRY, Digest, ImageReference, Platform
 
 _HUB_HOST = "registry-1.docker.io"
@@ -202,22 +203,10 @@ class HttpRegistry:
             return self._schemes[registry]
 
     def _place(self, reference: ImageReference) -> _Place:
+        """Return where to ask; a mirrored name is never asked at its origin, so that a closed network stays closed."""
         found = mirrored(reference, self._mirrors)
         version = f"@{found.digest}" if found.digest else f":{found.tag or 'latest'}"
         return _Place(registry=found.registry, repository=found.repository, name=f"{found.name}{version}")
-
-
-def mirrored(reference: ImageReference, mirrors: Mapping[str, str]) -> ImageReference:
-    """Return what is asked instead of a reference: the longest prefix of its name decides.
-
-    A mirrored name is never asked at its origin, so that a closed network stays closed.
-    """
-    for prefix in sorted(mirrors, key=len, reverse=True):
-        if reference.name == prefix or reference.name.startswith(f"{prefix}/"):
-            name = mirrors[prefix].rstrip("/") + reference.name.removeprefix(prefix)
-            registry, _, repository = name.partition("/")
-            return replace(reference, registry=registry, repository=repository)
-    return reference
 
 
 class _Content:
