@@ -18,6 +18,8 @@ FORMAT = 1
 Scalar = str | int | bool
 _PLAIN = re.compile(r"[A-Za-z_/](?:[A-Za-z0-9_./+~@=<>!*:-]*[A-Za-z0-9_./+~@=<>!*-])?")
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9][A-Za-z0-9.+]*")
+_QUOTED = {"sha256", "version", "module_version"}
+"""Columns whose values often look like numbers."""
 _WORDS = {"y", "n", "yes", "no", "true", "false", "on", "off", "null", "~"}
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _BREAKS = {"\x85", "\u2028", "\u2029", "\ufeff"}
@@ -180,12 +182,14 @@ def _rows(name: str, rows: Iterable[str]) -> Iterator[str]:
 
 
 def _row(**values: Scalar | tuple[str, ...] | None) -> str:
-    shown = (
-        f"{key}: {_flow(value) if isinstance(value, tuple) else quoted(str(value)) if key == 'sha256' else scalar(value)}"
-        for key, value in values.items()
-        if value is not None
-    )
-    return f"{{{', '.join(shown)}}}"
+    return f"{{{', '.join(f'{key}: {_cell(key, value)}' for key, value in values.items() if value is not None)}}}"
+
+
+def _cell(key: str, value: Scalar | tuple[str, ...]) -> str:
+    """Return one value of a row; a column is quoted in every row or in none, as far as its values allow."""
+    if isinstance(value, tuple):
+        return _flow(value)
+    return quoted(str(value)) if key in _QUOTED else scalar(value)
 
 
 def _flow(values: Iterable[str]) -> str:

@@ -134,7 +134,7 @@ sha256: "{"cd" * 32}", size: 104508}}
         GREETING: "say \\"hi\\"\\nto: #all"
         PATH: /usr/bin
       distributions:
-        - {{name: torch, version: 2.9.0a0+145a3a7bda.nv25.10, requires: ["numpy>=1,<3"]}}
+        - {{name: torch, version: "2.9.0a0+145a3a7bda.nv25.10", requires: ["numpy>=1,<3"]}}
 
 variants:
   - id: onnxruntime1.22.1-cpu-py3.11
@@ -147,7 +147,7 @@ variants:
     apt: [git]
     indexes: [pypi]
     packages:
-      - {{name: numpy, version: 2.4.6, index: pypi, \
+      - {{name: numpy, version: "2.4.6", index: pypi, \
 file: numpy-2.4.6-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl, \
 sha256: "{"89" * 32}", size: 16918164, requested_by: [matrix, onnxruntime]}}
 """
@@ -319,9 +319,9 @@ TEXT = lock_text(LOCK)
     [
         ("suite: bookworm", "suit: bookworm", "the key 'suit' is unknown in a lock"),
         ("tool: ", "tols: ", "the key 'tool' is missing"),
-        ("version: 2.4.6", "version: 2.4", "version should be a valid string, not '2.4'"),
-        ("version: 2.4.6", "version: 2.4.7", "is not a file of numpy 2.4.7"),
-        ("version: 2.4.6", "version: newest", "'newest' is not a version"),
+        ('version: "2.4.6"', "version: 2.4", "version should be a valid string, not '2.4'"),
+        ('version: "2.4.6"', "version: 2.4.7", "is not a file of numpy 2.4.7"),
+        ('version: "2.4.6"', "version: newest", "'newest' is not a version"),
         ("name: numpy", "name: NumPy", "'NumPy' is not a canonical name, 'numpy' is"),
         ("index: pypi", 'index: "https://pypi.org/simple"', "a lock holds names, never URLs"),
         ("index: pypi,", "", "the key 'index' is missing"),
