@@ -132,7 +132,7 @@ class _Solver:
         name = candidate.build.index if isinstance(candidate.build, Wheel) else None
         facts = self._catalog.index(name) if name else None
         if facts is not None and facts.name != "pypi":
-            found.append(Index(name=facts.name, url=self._matrix.indexes.get(facts.name, facts.url)))
+            found.append(Index(name=facts.name, url=self._matrix.indexes.get(facts.name, facts.url), only=facts.only))
         found.extend(Index(name=key, url=url) for key, url in self._matrix.indexes.items() if key != name)
         return tuple(found)
 

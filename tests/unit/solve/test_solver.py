@@ -41,6 +41,13 @@ def test_a_pin_on_released_versions_falls_to_the_wheel() -> None:
     assert (cell.variant.pip, [index.name for index in cell.variant.indexes]) == (("torch==2.9.1",), ["pytorch-cu130"])
 
 
+def test_only_the_framework_comes_from_its_index() -> None:
+    cell = one("pytorch==2.9.1", "rocm==6.4.*", "3.12", base="[distribution]")
+    assert cell.variant is not None
+    (index,) = cell.variant.indexes
+    assert index.only == ("torch", "torchvision", "torchaudio", "pytorch-triton-rocm", "triton-rocm")
+
+
 def test_a_matrix_may_say_where_an_index_is() -> None:
     cell = one("pytorch==2.9.1", "cpu", "3.12", base="[distribution]", indexes="{pytorch-cpu: https://mirror.example/cpu}")
     assert cell.variant is not None
