@@ -42,7 +42,7 @@ _GLIBC_MINORS = (17, 28, *range(31, 41))
 _PYTHON = re.compile(r"3\.\d+(\.\d+)?((a|b|rc)\d+)?")
 _GLIBC = re.compile(r"2\.(\d+)")
 _SECONDS = 900.0
-_RETRIES = 5
+_RETRIES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

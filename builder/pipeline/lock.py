@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from builder.errors import ImgbuildError
+from builder.errors import ImgbuildError, UnsatisfiableError
 from builder.lock.drift import ABSENT, PRESENT, drift, place, variant_drift
 from builder.lock.inputs import wanted
 from builder.model.event import Note, Stage, StageFinished, StageStarted
@@ -34,8 +34,8 @@ class LockResult:
     """A lock of everything that could be locked, and what could not.
 
     ``kept`` and ``resolved`` count entries (a variant on a platform). ``changed`` is false when
-    ``lock`` is the previous lock as it was. A failed variant is in the lock only where its
-    previous entry still holds.
+    ``lock`` is the previous lock as it was. A failed variant keeps its previous entry where that
+    still holds, or where nobody could be asked for another one.
     """
 
     lock: Lock
@@ -89,7 +89,8 @@ def make_lock(plan: Plan, *, tools: LockTools, tool: str, relock: Relock | None 
         else:
             failures.append(LockFailure(variant=key[0], platform=key[1], error=one))
     fresh = _stood_on(bases, entries)
-    lock = _lock_of(_entries(pairs, entries, fresh, relock), fresh, plan.name, relock.previous)
+    stays = _stays(pairs, failures, fresh, relock.previous)
+    lock = _lock_of(_entries(pairs, {**stays, **entries}, fresh, relock), fresh, plan.name, relock.previous)
     changed = lock != relock.previous
     if changed:
         lock = replace(lock, date=tools.clock.now()[:10], tool=tool)
@@ -157,25 +158,40 @@ def _held_bases(pairs: Sequence[Pair], relock: Relock, tools: LockTools) -> dict
     return held
 
 
+def _stays(
+    pairs: Sequence[Pair], failures: Sequence[LockFailure], fresh: Mapping[Key, LockedBase], previous: Lock | None
+) -> dict[Key, LockedVariant]:
+    """Return the previous entries that failed variants keep: those that still hold, and those nobody could be asked about.
+
+    None stays whose base is another now.
+    """
+    if previous is None:
+        return {}
+    held = _still_held(pairs, previous)
+    found: dict[Key, LockedVariant] = {}
+    for failure in failures:
+        key = (failure.variant, failure.platform)
+        entry = held.get(key)
+        if entry is None and not isinstance(failure.error, UnsatisfiableError):
+            entry = previous.variant(*key)
+        if entry is not None and _same_base(entry, previous, fresh):
+            found[key] = entry
+    return found
+
+
 def _entries(
     pairs: Sequence[Pair], entries: Mapping[Key, LockedVariant], fresh: Mapping[Key, LockedBase], relock: Relock
 ) -> list[LockedVariant]:
     """Return the entries of the new lock in order: the plan's, or for a partial plan the previous lock's and then new ones.
 
-    A previous entry stays for a variant that failed where it still holds, and for one outside a
-    partial plan, unless the base it stands on is another now.
+    Entries outside a partial plan stay, unless the base they stand on is another now.
     """
-    previous = relock.previous
-    if previous is None:
-        return [entries[key_of(pair)] for pair in pairs if key_of(pair) in entries]
-    held = {key: entry for key, entry in _still_held(pairs, previous).items() if _same_base(entry, previous, fresh)}
-    chosen = {key_of(pair): entries.get(key_of(pair)) or held.get(key_of(pair)) for pair in pairs}
-    if not relock.partial:
-        return [entry for entry in chosen.values() if entry is not None]
+    chosen = {key_of(pair): entries.get(key_of(pair)) for pair in pairs}
     ordered: dict[Key, LockedVariant | None] = {}
-    for entry in previous.variants:
-        key = (entry.id, entry.platform)
-        ordered[key] = chosen.get(key, entry if _same_base(entry, previous, fresh) else None)
+    if relock.partial and relock.previous is not None:
+        for entry in relock.previous.variants:
+            key = (entry.id, entry.platform)
+            ordered[key] = chosen.get(key, entry if _same_base(entry, relock.previous, fresh) else None)
     ordered.update({key: entry for key, entry in chosen.items() if key not in ordered})
     return [entry for entry in ordered.values() if entry is not None]
 
@@ -186,8 +202,8 @@ def _stood_on(bases: Mapping[Key, Pinned], entries: Mapping[Key, LockedVariant])
 
 
 def _same_base(entry: LockedVariant, previous: Lock, fresh: Mapping[Key, LockedBase]) -> bool:
-    now = fresh.get((entry.base, entry.platform))
-    return now is None or now == previous.base(entry.base, entry.platform)
+    before, now = previous.base(entry.base, entry.platform), fresh.get((entry.base, entry.platform))
+    return before is not None and now in (None, before)
 
 
 def _lock_of(entries: Sequence[LockedVariant], fresh: Mapping[Key, LockedBase], name: str, previous: Lock | None) -> Lock:

@@ -197,7 +197,7 @@ def test_pips_certificates_proxy_and_patience_reach_uv_and_the_users_uv_variable
     assert uv.calls[0][:6] == ["env", "-u", "UV_EXCLUDE_NEWER", "-u", "UV_INDEX_URL", "/bin/uv"]
     assert uv.variables[0] == {
         "UV_HTTP_TIMEOUT": "180",
-        "UV_HTTP_RETRIES": "5",
+        "UV_HTTP_RETRIES": "4",
         "SSL_CERT_FILE": "/ca.pem",
         "SSL_CLIENT_CERT": "/me.pem",
         "ALL_PROXY": "http://proxy:8080",

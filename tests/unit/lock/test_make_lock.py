@@ -318,6 +318,26 @@ def test_an_update_that_fails_loses_nothing_that_still_holds(world: World) -> No
     assert (result.lock, result.changed) == (first, False)
 
 
+def test_a_changed_variant_that_nobody_could_be_asked_about_keeps_its_old_entry(world: World) -> None:
+    first = world.lock(plan_of(variant("a"), variant("b"))).lock
+    changed = plan_of(variant("a", pip=("changed",)), variant("b"))
+    down, refused = newer(), newer()
+
+    def unreachable(_: str) -> LockedPackage:
+        msg = "the package index could not be asked"
+        raise UnreachableError(msg)
+
+    def unsatisfiable(_: str) -> LockedPackage:
+        msg = "no versions fit"
+        raise UnsatisfiableError(msg)
+
+    down.packages.answer, refused.packages.answer = unreachable, unsatisfiable
+    result = down.lock(changed, first)
+    assert (result.lock, sorted(result.failed), result.changed) == (first, ["a"], False)
+    result = refused.lock(changed, first)
+    assert ([one.id for one in result.lock.variants], sorted(result.failed), result.changed) == (["b"], ["a"], True)
+
+
 def test_an_entry_of_a_failed_variant_does_not_stay_on_a_base_that_moved(world: World) -> None:
     plan = plan_of(variant("a", base=NGC), variant("b", base=NGC, pip=("broken",)))
     world.packages.answer = lambda text: package(text.partition("=")[0])
