@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
+from builder.adapters.index import SimpleIndex
 from builder.adapters.pip_config import PipConfig, named_indexes, read_pip_config
 from builder.adapters.process import LocalProcesses
 from builder.adapters.stub_wheels import stub_wheel
@@ -148,3 +149,13 @@ def test_the_index_this_machine_reaches_answers_for_another_python_and_platform(
     assert "cp313" in found[0].file
     assert found[0].file.endswith("aarch64.whl")
     assert len(found[0].sha256) == 64
+
+
+@pytest.mark.network
+def test_what_was_resolved_there_can_be_fetched_from_there(tmp_path: Path) -> None:
+    config = read_pip_config(os.environ)
+    resolver = UvResolver(LocalProcesses(), config=config, cache=tmp_path, environment=os.environ)
+    (package,) = resolver.resolve(["packaging==25.0"], python="3.12", platform=AMD64, glibc="2.36", indexes=(), installed=())
+    path = SimpleIndex(cache=tmp_path, config=config).fetch(package, ())
+    assert path.name == "packaging-25.0-py3-none-any.whl"
+    assert (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size) == (package.sha256, package.size)
