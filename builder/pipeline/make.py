@@ -67,5 +67,6 @@ def _build(piece: Piece, matrix: Matrix, tools: Tools, folder: Path, log: TextIO
         platform=piece.platform,
         seconds=matrix.limits.seconds,
         network=piece.context.network,
+        log=Path(log.name),
     )
     return tools.engine.build(request, on_line=on_line)

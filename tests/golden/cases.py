@@ -293,6 +293,7 @@ ASSEMBLED_FACTS = BaseFacts(
     externally_managed=True,
     env={},
     unconfigured=("ca-certificates",),
+    has_ld_cache=False,
 )
 
 DEBIAN_ASSEMBLED = Want(

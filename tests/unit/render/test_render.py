@@ -191,9 +191,18 @@ def test_an_assembled_base_has_a_command() -> None:
 
 def test_what_was_not_set_up_is_set_up() -> None:
     commands = [one.rest for one in instructions(ASSEMBLED) if one.keyword == "RUN"]
-    assert commands[0] == "DEBIAN_FRONTEND=noninteractive dpkg --configure --pending"
+    logs = "/var/log/dpkg.log /var/log/alternatives.log"
+    assert commands[0] == f"DEBIAN_FRONTEND=noninteractive dpkg --configure --pending  && rm -f {logs}"
     ready = with_facts(ASSEMBLED, replace(ASSEMBLED.base.facts, unconfigured=()))
     assert not [one for one in instructions(ready) if "dpkg" in one.rest]
+
+
+def test_the_cache_of_the_loader_is_made_where_the_base_has_none() -> None:
+    without = with_facts(ASSEMBLED, replace(ASSEMBLED.base.facts, has_ld_cache=False))
+    made = "ldconfig && rm -f /var/cache/ldconfig/aux-cache"
+    assert [one.rest for one in instructions(without) if "ldconfig" in one.rest] == [made]
+    there = with_facts(ASSEMBLED, replace(ASSEMBLED.base.facts, has_ld_cache=True))
+    assert not [one for one in instructions(there) if "ldconfig" in one.rest]
 
 
 @pytest.mark.parametrize(
