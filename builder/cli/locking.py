@@ -36,7 +36,7 @@ def locked(
         if not differences:
             return previous, {}
     result = relocked(loaded, services, engine, reporter, Relock(previous=previous, partial=partial))
-    save(result, loaded.lock_path)
+    save(result, loaded.lock_path, loaded.path)
     return result.lock, result.failed
 
 
@@ -46,7 +46,7 @@ def relocked(loaded: Loaded, services: Services, engine: Engine, reporter: Repor
     return make_lock(loaded.plan, tools=tools, tool=f"imgbuild {__version__}", relock=relock)
 
 
-def save(result: LockResult, path: Path) -> None:
+def save(result: LockResult, path: Path, matrix: Path) -> None:
     """Write a lock when it changed and holds anything; whole or not at all."""
     if result.changed and result.lock.variants:
-        write_atomically(path, lock_text(result.lock).encode())
+        write_atomically(path, lock_text(result.lock, matrix=matrix.name).encode())

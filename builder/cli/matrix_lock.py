@@ -53,7 +53,7 @@ def lock(
         chosen = engine_of(services, loaded.matrix, engine)
         relock = Relock(previous=read_lock(loaded.lock_path), update=update, partial=bool(only))
         result = relocked(loaded, services, chosen, watch.reporter, relock)
-        save(result, loaded.lock_path)
+        save(result, loaded.lock_path, loaded.path)
     _tell(result, loaded, services, as_json=as_json)
 
 
