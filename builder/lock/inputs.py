@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 
 from builder.model.lock import LockedVariant
+from builder.model.matrix import BaseKind
 from builder.model.oci import DEFAULT_REGISTRY, ImageReference, Platform
 from builder.model.plan import Base, Plan, Release, Variant
 
@@ -35,10 +36,10 @@ def inputs_of(variant: Variant, platform: Platform) -> LockedVariant:
 def base_key(base: Base, apt: tuple[str, ...] = ()) -> str:
     """Return the stable, readable name of a base: ``debian12``, ``nvcr.io/nvidia/pytorch:25.10-py3``.
 
-    A base that may be assembled here holds the Debian packages asked for, so they are part of its
+    A vendor's image says which distribution it stands on, and is still a base of its own. One that may be assembled here holds the Debian packages asked for, so they are part of its
     name: ``debian12+git``.
     """
-    if base.distribution is None:
+    if base.kind is not BaseKind.DISTRIBUTION or base.distribution is None:
         return _short(base.reference)
     if not base.may_assemble or not apt:
         return base.distribution.label

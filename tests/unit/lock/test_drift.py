@@ -59,6 +59,7 @@ def test_the_inputs_of_a_variant_are_names_and_requirements_never_urls() -> None
         (DEBIAN, ("git", "curl", "git"), "debian12+curl+git"),
         (replace(DEBIAN, may_assemble=False), ("git",), "debian12"),
         (NGC, ("git",), "nvcr.io/nvidia/pytorch:25.10-py3"),
+        (replace(NGC, distribution=DEBIAN.distribution), (), "nvcr.io/nvidia/pytorch:25.10-py3"),
         (Base(kind=BaseKind.STACK, reference=ImageReference.parse("rocm/pytorch:7.0")), (), "rocm/pytorch:7.0"),
         (Base(kind=BaseKind.IMAGE, reference=ImageReference.parse("python:3.12")), (), "python:3.12"),
     ],
