@@ -36,7 +36,8 @@ def inputs_of(variant: Variant, platform: Platform) -> LockedVariant:
 def base_key(base: Base, apt: tuple[str, ...] = ()) -> str:
     """Return the stable, readable name of a base: ``debian12``, ``nvcr.io/nvidia/pytorch:25.10-py3``.
 
-    A vendor's image says which distribution it stands on, and is still a base of its own. One that may be assembled here holds the Debian packages asked for, so they are part of its
+    A vendor's image says which distribution it stands on, and is a base of its own all the same. A
+    base that may be assembled here holds the Debian packages asked for, so they are part of its
     name: ``debian12+git``.
     """
     if base.kind is not BaseKind.DISTRIBUTION or base.distribution is None:
