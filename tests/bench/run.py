@@ -65,9 +65,7 @@ def plan_10000() -> dict[str, float]:
         path = Path(folder) / "bench.yaml"
         path.write_text(text)
         ours = seconds(lambda: call([*IMGBUILD, "matrix", "plan", str(path), "--json"]), repeat=3)
-        yaml = seconds(
-            lambda: call([sys.executable, "-c", f"import yaml; yaml.safe_load(open({str(path)!r}))"]), repeat=3
-        )
+        yaml = seconds(lambda: call([sys.executable, "-c", f"import yaml; yaml.safe_load(open({str(path)!r}))"]), repeat=3)
     return {"plan_seconds": ours, "read_yaml_seconds": yaml, "cells": 10_000}
 
 
@@ -108,9 +106,10 @@ def main() -> None:
         "start_up": start_up(),
         "plan": plan_10000(),
     }
-    buildx = shutil.which("docker") and subprocess.run(
-        ["docker", "buildx", "version"], capture_output=True, check=False
-    ).returncode == 0
+    buildx = (
+        shutil.which("docker")
+        and subprocess.run(["docker", "buildx", "version"], capture_output=True, check=False).returncode == 0
+    )
     if buildx:
         with tempfile.TemporaryDirectory() as folder:
             results["quickstart"] = quickstart(Path(folder))

@@ -14,8 +14,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("builder", "templates", "matrices", "tests", ".ci", ".github")
-MOST_LINES = 400
-MOST_FUNCTION_LINES = 60
+MOST_LINES = {"builder": 400, "tests": 600}
+MOST_FUNCTION_LINES = {"builder": 60, "tests": 80}
 # Written in two halves, so that this file does not name what it looks for.
 FOREIGN = (
     "/wo" + "rk/",
@@ -77,7 +77,7 @@ def test_no_file_names_the_machine_it_was_written_on() -> None:
 def test_no_source_file_is_too_long() -> None:
     lines = {name(path): len(path.read_text().splitlines()) for path in sources()}
     assert len(lines) > 50
-    assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}
+    assert {path: count for path, count in lines.items() if count > MOST_LINES[path.split("/")[0]]} == {}
 
 
 def test_no_function_is_too_long() -> None:
@@ -86,7 +86,7 @@ def test_no_function_is_too_long() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 count = (node.end_lineno or node.lineno) - node.lineno + 1
-                if count > MOST_FUNCTION_LINES:
+                if count > MOST_FUNCTION_LINES[name(path).split("/")[0]]:
                     found[f"{name(path)}:{node.lineno} {node.name}"] = count
     assert found == {}
 

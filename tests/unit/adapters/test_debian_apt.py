@@ -130,7 +130,7 @@ E: The repository 'http://m.example/debian bookworm InRelease' is not signed.
 """
 NO_RELEASE = """\
 Err:4 http://m.example/debian bookworm Release
-  404  Not Found [IP: 203.0.113.80 80]
+  404  Not Found [IP: 192.0.2.80 80]
 E: The repository 'http://m.example/debian bookworm Release' does not have a Release file.
 """
 
@@ -245,7 +245,7 @@ def test_a_package_may_be_in_the_other_archive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "why", ["404  Not Found [IP: 203.0.113.80 80]", "Hash Sum mismatch", "File has unexpected size (8 != 7)"]
+    "why", ["404  Not Found [IP: 192.0.2.80 80]", "Hash Sum mismatch", "File has unexpected size (8 != 7)"]
 )
 def test_a_package_that_is_gone(tmp_path: Path, why: str) -> None:
     with pytest.raises(MismatchError, match=r"no longer has what the lock names: bash 5\+x") as caught:

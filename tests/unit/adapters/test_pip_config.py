@@ -177,7 +177,7 @@ def test_a_value_that_means_nothing_names_its_variable(host: Host, variable: str
         ("https://me:secret@nexus.acme.example:8443/repository/py_pi/simple/", "index-nexus.acme.example-8443-repository-py-pi"),
         ("https://download.pytorch.org/whl/cu126", "index-download.pytorch.org-whl-cu126"),
         ("https://pypi.fury.example/a1B2c3D4e5F6g7H8/me/", "index-pypi.fury.example-me"),
-        ("file:///opt/pypi/simple", "index-opt-pypi"),
+        ("file:///srv/pypi/simple", "index-srv-pypi"),
         ("https://host.example/simple?token=abc", "index-host.example"),
     ],
 )
