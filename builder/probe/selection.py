@@ -100,8 +100,10 @@ def _why_not(name: str, variant: Variant) -> str:
 
 
 def _script(name: str, path: Path, stack: str, computing: Tier) -> ProbeScript:
+    """Return a script; one that takes the place of a common one shows what that one shows."""
     text = path.read_text(encoding="utf-8")
-    tier = Tier.IMPORTED if path.parent.name == _COMMON else computing
+    common = path.parent.name == _COMMON or (_SCRIPTS / _COMMON / path.name).is_file()
+    tier = Tier.IMPORTED if common else computing
     return ProbeScript(name=name, tier=tier, text=text, sha256=hashlib.sha256(text.encode()).hexdigest(), stack=stack)
 
 

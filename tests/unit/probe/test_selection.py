@@ -30,6 +30,7 @@ def test_named_probes_are_taken_in_the_order_of_cost_not_of_writing() -> None:
 def test_a_framework_takes_the_place_of_a_common_probe() -> None:
     (script,) = probes_for(variant("triton-server", "cuda", probes=("import",)))
     assert script.text == (SCRIPTS / "triton-server" / "import.py").read_text(encoding="utf-8")
+    assert script.tier is Tier.IMPORTED
     assert script.sha256 == sha256(script.text.encode()).hexdigest()
     assert script.tier is Tier.DEVICE
 
