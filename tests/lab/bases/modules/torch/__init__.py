@@ -1,6 +1,6 @@
 """A stand-in for a vendor's build of PyTorch: it says what that build says of itself, and computes nothing."""
 
-from . import cuda, version, xpu
+from . import _C, cuda, version, xpu
 from ._said import SAID
 
 __version__ = SAID["version"]
