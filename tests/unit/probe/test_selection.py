@@ -32,7 +32,6 @@ def test_a_framework_takes_the_place_of_a_common_probe() -> None:
     assert script.text == (SCRIPTS / "triton-server" / "import.py").read_text(encoding="utf-8")
     assert script.tier is Tier.IMPORTED
     assert script.sha256 == sha256(script.text.encode()).hexdigest()
-    assert script.tier is Tier.DEVICE
 
 
 def test_a_probe_of_other_frameworks_is_left_out_and_said() -> None:
