@@ -132,9 +132,16 @@ class FakeEngine:
             raise UsageError(msg, hint="take 'mirrors' out of the matrix")
         self.builds.append(request)
         info = ImageInfo(image_id=digest_of(request.tag), digest=None, size=0, platform=request.platform)
+        stages: dict[str, ImageInfo] = {}
+        stage = ""
         for word, rest in _instructions(request.context / "Dockerfile"):
             on_line(f"STEP {word} {rest}")
-            info = self._step(info, word, rest, request, on_line)
+            if word == "FROM":
+                stages[stage] = info
+                source, _, stage = rest.partition(" AS ")
+                info = stages[source] if source in stages else self._step(info, word, source, request, on_line)
+            else:
+                info = self._step(info, word, rest, request, on_line)
         content = (request.context / "Dockerfile").read_bytes(), sorted(request.labels.items()), str(request.platform)
         info = replace(
             info, image_id=digest_of(content), digest=digest_of("manifest", content), labels={**info.labels, **request.labels}
@@ -143,7 +150,7 @@ class FakeEngine:
         return info
 
     def _step(self, info: ImageInfo, word: str, rest: str, request: BuildRequest, on_line: Callable[[str], None]) -> ImageInfo:
-        first = rest.split(maxsplit=1)[0]
+        first = next(part for part in rest.split() if not part.startswith("--"))
         if word == "RUN":
             self._run_step(rest, request, on_line)
         elif word == "FROM" and first != "scratch":

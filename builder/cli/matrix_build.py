@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from builder.adapters.state import StateFolder
+from builder.cli.environment import Environment
 from builder.cli.loading import Loaded, load
 from builder.cli.locking import locked
 from builder.cli.matrix_table import table_now
@@ -19,12 +21,13 @@ from builder.cli.reporters import ProgressStyle
 from builder.cli.running import Watch, engine_of, watched
 from builder.cli.services import Services
 from builder.errors import UnsatisfiableError
-from builder.model.event import Stage, StageFinished
+from builder.model.event import Note, Stage, StageFinished
 from builder.model.evidence import Outcome, Status
 from builder.model.plan import Plan
 from builder.pipeline.build import Job, run_all
 from builder.pipeline.endings import exit_code
 from builder.pipeline.pieces import pieces
+from builder.report.documents import markdown
 from builder.report.jsons import build_json
 from builder.report.terminal import outcomes_text, text
 
@@ -72,7 +75,7 @@ def run(
 ) -> tuple[Outcome, ...]:
     """Bring every variant of a plan to its outcome."""
     began = services.clock.monotonic()
-    watch.reporter.report(StageFinished(stage=Stage.PLAN, seconds=0.0, text=_planned(loaded.plan)))
+    watch.reporter.report(Note(text=f"{loaded.matrix.name}: {_planned(loaded.plan)}"))
     chosen = engine_of(services, loaded.matrix, engine)
     lock, unlocked = locked(loaded, services, chosen, watch.reporter, partial=partial)
     made, unrendered = pieces(loaded.plan, lock, loaded.matrix)
@@ -94,6 +97,7 @@ def run(
 
 def finish(loaded: Loaded, state: StateFolder, outcomes: Sequence[Outcome], watch: Watch, *, as_json: bool, strict: bool) -> None:
     """Write the table and the outcomes, and exit with the run's code."""
+    summarise(loaded, state, Environment.read())
     if as_json:
         emit_json(build_json(loaded.matrix.name, outcomes))
     else:
@@ -110,6 +114,14 @@ def finish(loaded: Loaded, state: StateFolder, outcomes: Sequence[Outcome], watc
         code = UnsatisfiableError.exit_code
     if code:
         raise typer.Exit(code)
+
+
+def summarise(loaded: Loaded, state: StateFolder, environment: Environment) -> None:
+    """Add the table to the step's summary page, where GitHub Actions names one."""
+    page = environment.variables.get("GITHUB_STEP_SUMMARY") if environment.github else None
+    if page:
+        with Path(page).open("a", encoding="utf-8") as file:
+            file.write(f"{markdown(table_now(loaded, state))}\n")
 
 
 def _planned(plan: Plan) -> str:

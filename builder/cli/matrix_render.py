@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -55,7 +54,7 @@ def render(
     if check:
         _check(expected, folder, partial=bool(only), as_json=as_json)
         return
-    for piece, place in _places(expected, folder).items():
+    for piece, place in _places(expected, folder):
         if contexts:
             services = context.obj or Services()
             write_context(piece.context.rendered, sources(piece, services.fetching(PlainReporter())), place)
@@ -89,8 +88,8 @@ def place_of(piece: Piece, pieces_of_all: tuple[Piece, ...]) -> str:
     return f"{piece.variant.id}/{str(piece.platform).replace('/', '-')}" if several else piece.variant.id
 
 
-def _places(expected: tuple[Piece, ...], folder: Path) -> Mapping[Piece, Path]:
-    return {piece: folder / place_of(piece, expected) for piece in expected}
+def _places(expected: tuple[Piece, ...], folder: Path) -> list[tuple[Piece, Path]]:
+    return [(piece, folder / place_of(piece, expected)) for piece in expected]
 
 
 def _write(piece: Piece, place: Path) -> None:
@@ -122,7 +121,7 @@ def _stale(expected: tuple[Piece, ...], folder: Path) -> list[Path]:
 
 def _check(expected: tuple[Piece, ...], folder: Path, *, partial: bool, as_json: bool) -> None:
     found: dict[str, tuple[Difference, ...]] = {}
-    for piece, place in _places(expected, folder).items():
+    for piece, place in _places(expected, folder):
         differing = differences(piece.context.rendered, _on_disk(place))
         if differing:
             found[str(place)] = differing

@@ -3,46 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from builder import __version__
-from builder.cli.main import run
 from builder.resources import shipped
+from tests.unit.cli.conftest import GOOD, Call
 
-GOOD = """\
-imgbuild: 1
-name: small
-targets:
-  here: {accelerator: cpu/x86-64-v2, runner: local}
-matrix:
-  framework: [onnxruntime==1.32.*]
-  stack: [cpu]
-  python: ["3.11", "3.13"]
-base: [distribution]
-"""
 BAD = GOOD.replace("onnxruntime", "onxruntime").replace("accelerator", "acelerator").replace('"3.11"', "3.10")
-
-Call = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    def do(*argv: str) -> tuple[int, str, str]:
-        code = run(argv)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return do
-
-
-@pytest.fixture
-def matrix(tmp_path: Path) -> Path:
-    path = tmp_path / "small.yaml"
-    path.write_text(GOOD)
-    return path
 
 
 def test_version(call: Call) -> None:
