@@ -19,6 +19,8 @@ from tests.lab import clients, place
 from tests.lab.process import pid_of
 
 NEEDS = ("lab", "engine")
+NOT_UP = "the lab is not up ('make lab-up' starts it)"
+NOT_ITS_OWN = ("DOCKER_CONTEXT", "DOCKER_TLS_VERIFY")  # of the user's own engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,20 +44,14 @@ class Lab:
         return found
 
 
-@pytest.fixture
-def running_lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """Return the lab, with its clients' environment set for this test."""
+def found() -> tuple[Lab, dict[str, str]] | None:
+    """Return the lab that runs and what its clients' environment adds, ``None`` when it is not up."""
     here = place.existing()
     if here is None or not pid_of(here.run / "docker.pid"):
-        pytest.skip("the lab is not up ('make lab-up' starts it)")
+        return None
     named = clients.variables(here)
-    for name, value in named.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PATH", f"{here.bin}:{os.environ['PATH']}")
-    for name in ("DOCKER_CONTEXT", "DOCKER_TLS_VERIFY"):
-        monkeypatch.delenv(name, raising=False)
     kept = here.state / "bases.json"
-    return Lab(
+    lab = Lab(
         state=here.state,
         registry=named["IMGBUILD_LAB_REGISTRY"],
         proxy=named["IMGBUILD_LAB_PROXY"],
@@ -64,6 +60,30 @@ def running_lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
         docker_classic=named.get("IMGBUILD_LAB_DOCKER_CLASSIC"),
         bases=tuple(json.loads(kept.read_text())["bases"]) if kept.exists() else (),
     )
+    return lab, {**named, "PATH": f"{here.bin}:{os.environ['PATH']}"}
+
+
+@pytest.fixture(scope="session")
+def lab_session() -> tuple[Lab, dict[str, str]]:
+    """Return the lab and a whole environment for programs that use it, for fixtures that outlive one test."""
+    lab = found()
+    if lab is None:
+        pytest.skip(NOT_UP)
+    kept = {name: value for name, value in os.environ.items() if name not in NOT_ITS_OWN}
+    return lab[0], {**kept, **lab[1]}
+
+
+@pytest.fixture
+def running_lab(monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """Return the lab, with its clients' environment set for this test."""
+    lab = found()
+    if lab is None:
+        pytest.skip(NOT_UP)
+    for name, value in lab[1].items():
+        monkeypatch.setenv(name, value)
+    for name in NOT_ITS_OWN:
+        monkeypatch.delenv(name, raising=False)
+    return lab[0]
 
 
 @pytest.hookimpl(wrapper=True)
