@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -46,7 +47,7 @@ class IndexPages:
     def __init__(self, downloads: Downloads, *, links: frozenset[str]) -> None:
         self._downloads = downloads
         self._links = links
-        self._known: dict[str, tuple[OfferedFile, ...]] = {}
+        self._known: dict[str, Future[tuple[OfferedFile, ...]]] = {}
         self._lock = threading.Lock()
 
     def files(self, index: Index, name: str) -> tuple[OfferedFile, ...]:
@@ -54,12 +55,21 @@ class IndexPages:
         project = canonicalize_name(name)
         url = index.url if index.name in self._links else f"{index.url.rstrip('/')}/{project}/"
         with self._lock:
-            known = self._known.get(url)
-        if known is None:
-            known = self._ask(index, url, project)
+            first = url not in self._known
+            answer = self._known.setdefault(url, Future())
+        if first:
+            self._answer(answer, index, url, project)
+        return answer.result()
+
+    def _answer(self, answer: Future[tuple[OfferedFile, ...]], index: Index, url: str, project: str) -> None:
+        """Ask, for all who wait for this page; a failure is theirs too, and the next who wants it asks again."""
+        try:
+            answer.set_result(self._ask(index, url, project))
+        except BaseException as error:
             with self._lock:
-                self._known[url] = known
-        return known
+                del self._known[url]
+            answer.set_exception(error)
+            raise
 
     def _ask(self, index: Index, url: str, project: str) -> tuple[OfferedFile, ...]:
         path = local_path(url)

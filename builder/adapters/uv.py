@@ -28,6 +28,7 @@ from builder.adapters.index_pages import IndexPages, page_of
 from builder.adapters.pip_config import PipConfig, local_path, without_credentials
 from builder.adapters.stub_wheels import stubs
 from builder.adapters.uv_output import ChosenFile, Origin, chosen_files, origins, wheel_tags
+from builder.adapters.uv_python import ROUNDS, Places, Refusal, unfit
 from builder.adapters.uv_words import Question, failure
 from builder.errors import ProgramError, UnreachableError, UnsatisfiableError
 from builder.model.build import Completed
@@ -77,7 +78,7 @@ class UvResolver:
         program: str | None = None,
     ) -> None:
         self._processes = processes
-        self._pages = pages or IndexPages(Downloads(config), links=frozenset())
+        self._pages = pages or IndexPages(Downloads(config), links=frozenset(link.name for link in config.find_links))
         self._config = config
         self._cache = cache
         self._environment = environment
@@ -110,13 +111,39 @@ class UvResolver:
         with disk_errors("resolving packages"), tempfile.TemporaryDirectory(prefix="imgbuild-") as name:
             folder = Path(name)
             sources = tuple(self._source(folder, number, index) for number, index in enumerate(question.indexes))
+            places = Places(pages=self._pages, indexes={index.name: index for index in question.indexes}, links=self._links())
             question = replace(question, indexes=sources)
             self._write_inputs(folder, question, wheels)
-            pylock = self._run(folder, place, question, "--format", "pylock.toml").stdout
-            files = chosen_files(pylock, wheel_tags(place.python, place.machine, place.glibc_minor))
-            pins = "".join(f"{one.name}=={one.version}\n" for one in files if one.file is not None)
-            (folder / "pins.txt").write_text(pins, encoding="utf-8")
-            printed = self._run(folder, place, question, "--emit-index-annotation", "--constraints", "pins.txt").stdout
+            return self._fitting(folder, place, question, here, places)
+
+    def _fitting(
+        self, folder: Path, place: _Place, question: Question, here: Mapping[str, Installed], places: Places
+    ) -> tuple[LockedPackage, ...]:
+        """Resolve, and again without the versions that pip would not install on this Python, until it would install all."""
+        refused: list[Refusal] = []
+        for _ in range(ROUNDS):
+            (folder / "refused.txt").write_text("".join(f"{one.constraint}\n" for one in refused), encoding="utf-8")
+            try:
+                found = self._chosen(folder, place, question, here)
+            except UnsatisfiableError as error:
+                if refused:
+                    raise unfit(refused, error, place.python) from error
+                raise
+            more = places.refusals(found, place.python)
+            if not more:
+                return found
+            refused += more
+        raise unfit(refused, None, place.python)
+
+    def _chosen(
+        self, folder: Path, place: _Place, question: Question, here: Mapping[str, Installed]
+    ) -> tuple[LockedPackage, ...]:
+        """Return what uv chooses, whatever Python it is for."""
+        pylock = self._run(folder, place, question, "--format", "pylock.toml").stdout
+        files = chosen_files(pylock, wheel_tags(place.python, place.machine, place.glibc_minor))
+        pins = "".join(f"{one.name}=={one.version}\n" for one in files if one.file is not None)
+        (folder / "pins.txt").write_text(pins, encoding="utf-8")
+        printed = self._run(folder, place, question, "--emit-index-annotation", "--constraints", "pins.txt").stdout
         return self._packages(files, origins(printed), here, question)
 
     def _indexes(self, own: Sequence[Index]) -> tuple[Index, ...]:
@@ -177,7 +204,8 @@ class UvResolver:
     def _run(self, folder: Path, place: _Place, question: Question, *options: str) -> Completed:
         """Run ``uv pip compile`` and raise the error its failure means."""
         argv = [*self._without_uv_variables(), self._program or _program(), "pip", "compile", "requirements.in"]
-        argv += ["--config-file", "uv.toml", "--constraints", "constraints.txt", "--overrides", "none.txt", *options]
+        argv += ["--config-file", "uv.toml", "--constraints", "constraints.txt", "--constraints", "refused.txt"]
+        argv += ["--overrides", "none.txt", *options]
         argv += ["--python-version", place.python, "--python-platform", place.platform, "--only-binary", ":all:"]
         argv += ["--python", sys.executable, "--no-python-downloads", "--cache-dir", str(self._cache / "uv")]
         argv += ["--no-header", "--quiet", "--color", "never"]

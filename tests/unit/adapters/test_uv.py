@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from builder.adapters.downloads import Downloads
+from builder.adapters.index_pages import IndexPages
 from builder.adapters.pip_config import PipConfig, named_indexes
 from builder.adapters.uv import UvResolver
 from builder.errors import ImgbuildError, ProgramError, UnreachableError, UnsatisfiableError
@@ -86,8 +88,17 @@ def done(stdout: str = "", *, stderr: str = "", code: int = 0, timed_out: bool =
     return Completed(argv=("uv",), code=code, stdout=stdout, stderr=stderr, seconds=0.1, timed_out=timed_out)
 
 
+class NoPages(Downloads):
+    """Indexes that say nothing about any file."""
+
+    def page(self, url: str, *, accept: str) -> None:
+        return None
+
+
 def resolver(uv: Uv, config: PipConfig | None = None, environment: Mapping[str, str] | None = None) -> UvResolver:
-    return UvResolver(uv, config=config or PipConfig(), cache=Path("/cache"), environment=environment or {}, program="/bin/uv")
+    config = config or PipConfig()
+    pages = IndexPages(NoPages(config), links=frozenset())
+    return UvResolver(uv, config=config, cache=Path("/cache"), environment=environment or {}, pages=pages, program="/bin/uv")
 
 
 def ask(

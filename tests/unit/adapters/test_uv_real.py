@@ -159,3 +159,15 @@ def test_what_was_resolved_there_can_be_fetched_from_there(tmp_path: Path) -> No
     path = SimpleIndex(cache=tmp_path, config=config).fetch(package, ())
     assert path.name == "packaging-25.0-py3-none-any.whl"
     assert (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size) == (package.sha256, package.size)
+
+
+@pytest.mark.network
+def test_a_version_whose_python_ends_below_ours_is_passed_over_as_pip_does(tmp_path: Path) -> None:
+    resolver = UvResolver(LocalProcesses(), config=read_pip_config(os.environ), cache=tmp_path, environment=os.environ)
+    found = resolver.resolve(["ai-edge-litert==2.3.0"], python="3.13.5", platform=AMD64, glibc="2.41", indexes=(), installed=())
+    versions = {package.name: package.version for package in found}
+    assert (versions["ai-edge-litert"], versions["backports-strenum"]) == ("2.3.0", "1.2.8")
+    with pytest.raises(UnsatisfiableError) as caught:
+        resolver.resolve(["backports.strenum>1.3"], python="3.13.5", platform=AMD64, glibc="2.41", indexes=(), installed=())
+    said = "backports-strenum 1.3.1 is for Python >=3.8.6,<3.11, not for 3.13.5, and no other version fits"
+    assert caught.value.message == said
