@@ -56,6 +56,21 @@ def test_cuda_12_7_was_never_released(catalog: Catalog) -> None:
     assert catalog.stack_release("cuda", Version("12.7")) is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "triton"),
+    [
+        ("cu1", {"triton", "pytorch-triton"}),
+        ("rocm", {"triton-rocm", "pytorch-triton-rocm"}),
+        ("xpu", {"triton-xpu", "pytorch-triton-xpu"}),
+    ],
+)
+def test_pytorchs_indexes_bring_the_triton_that_their_torch_pins(catalog: Catalog, kind: str, triton: set[str]) -> None:
+    indexes = [index for index in catalog.indexes() if index.name.startswith(f"pytorch-{kind}") and index.only]
+    assert indexes
+    for index in indexes:
+        assert set(index.only) == {"torch", "torchvision", "torchaudio", *triton}
+
+
 def test_the_index_of_pytorch_for_the_cpu(catalog: Catalog) -> None:
     index = catalog.index("pytorch-cpu")
     assert index is not None
