@@ -26,6 +26,9 @@ _APT_SECONDS = 600.0
 _NOT_FOUND = 127
 _NOT_RUN = 126
 _DETAILS = 8
+_RUNTIME = re.compile(r"\bOCI (?:runtime|permission)|\brunc\b|\bcrun\b|\bcontainer init\b|\bshim task\b")
+_PROGRAM = re.compile(r"\bexec:? ?\S|\bexecutable\b|\bcommand that was not found\b|exec format error", re.IGNORECASE)
+"""What a container runtime says of itself, and of a program that is not there or cannot be run."""
 _UNASKED = re.compile(
     r"Temporary failure|Could not resolve|Could not connect|Unable to connect|Failed to fetch"
     r"|Connection (?:failed|timed out|refused)"
@@ -107,7 +110,7 @@ class EngineBaseReader:
         done = self._engine.run(request)
         said = done.stdout + done.stderr
         if done.code != 0:
-            raise _apt_failed(done, said, base)
+            raise _not_started(done, base.reference, self._engine.name) or _apt_failed(done, said, base)
         printed = done.stdout.partition("imgbuild-uris\n")[2]
         return read_uris(printed, _below_root)
 
@@ -204,7 +207,7 @@ class EngineBaseReader:
         )
         done = self._engine.run(request)
         if done.code != 0 or done.timed_out:
-            raise _not_read(done, subject)
+            raise _not_started(done, subject.name, self._engine.name) or _not_read(done, subject)
         return done.stdout
 
 
@@ -218,6 +221,24 @@ def _kept_facts(kept: Path, subject: _Subject) -> BaseFacts | None:
         return read_facts(kept.read_text(encoding="utf-8"), what=subject.name)
     except (OSError, ValueError, MismatchError):
         return None
+
+
+def _not_started(done: Completed, name: str, engine: str) -> HostBlockedError | None:
+    """Return the error for a host that lets the engine's runtime start no container, else ``None``.
+
+    The runtime ends with the same codes when the image lacks the program; then its words name the program.
+    """
+    if done.timed_out or done.code not in {_NOT_FOUND, _NOT_RUN}:
+        return None
+    said = " ".join(done.stderr.split())
+    if not _RUNTIME.search(said) or _PROGRAM.search(said):
+        return None
+    words = said.rpartition("Error: ")[2]
+    msg = f"{engine} cannot start a container of {name} on this host: {words!r}"
+    if "rlimit" in said:
+        where = "default-ulimits in the daemon's daemon.json" if engine == "docker" else "default_ulimits in containers.conf"
+        return HostBlockedError(msg, hint=f"set {where} to limits that this host allows, or run where they may be raised")
+    return HostBlockedError(msg, hint=f"mend what it names; '{engine} run' of any image shows the same")
 
 
 def _not_read(done: Completed, subject: _Subject) -> ImgbuildError:

@@ -281,6 +281,10 @@ class TestAssembled:
         assert caught.value.details == ("it was not assembled here either: this host is 'fedora'",)
 
 
+RUNC = "runc: runc create failed: unable to start container process"
+DENIED = "OCI permission denied"
+
+
 def from_registry(base: Base, answer: Answer | None = None, **config: Any) -> tuple[FakeEngine, FakeRegistry]:
     """An engine and a registry that have an image for a base."""
     digest, config_digest = digest_of("manifest"), digest_of("config")
@@ -327,6 +331,46 @@ class TestFromARegistry:
     def test_an_image_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(UnsatisfiableError, match=r"there is no image nvcr\.io/nvidia/pytorch:25\.10-py3 for linux/arm64"):
             reader(tmp_path, FakeEngine()).read(NGC, Platform("linux", "arm64"), apt=())
+
+    @pytest.mark.parametrize(
+        ("code", "said", "hint"),
+        [
+            (
+                126,
+                f"Error: {RUNC}: error during container init: error setting rlimit type 7: operation not permitted: {DENIED}",
+                "set default_ulimits in containers.conf to limits that this host allows, or run where they may be raised",
+            ),
+            (
+                127,
+                f"time=now level=warning msg=odd\nError: crun: mount `proc` to `proc`: Operation not permitted: {DENIED}",
+                "mend what it names; 'podman run' of any image shows the same",
+            ),
+        ],
+    )
+    def test_a_host_that_starts_no_container_is_not_an_image_without_a_shell(
+        self, tmp_path: Path, code: int, said: str, hint: str
+    ) -> None:
+        engine, registry = from_registry(NGC, Answer(code=code, stderr=f"{said}\n"))
+        with pytest.raises(HostBlockedError) as caught:
+            reader(tmp_path, engine, registry=registry).read(NGC, LINUX_AMD64, apt=())
+        words = said.rpartition("Error: ")[2]
+        name = "nvcr.io/nvidia/pytorch:25.10-py3"
+        assert caught.value.message == f"podman cannot start a container of {name} on this host: {words!r}"
+        assert (caught.value.hint, caught.value.details) == (hint, ())
+
+    @pytest.mark.parametrize(
+        ("code", "said"),
+        [
+            (127, f'{RUNC}: exec: "sh": executable file not found in $PATH'),
+            (127, "crun: executable file `sh` not found in $PATH: OCI runtime attempted to invoke a command that was not found"),
+            (126, f'{RUNC}: exec: "sh": permission denied: {DENIED}'),
+            (126, f"crun: open executable: Permission denied: {DENIED}"),
+        ],
+    )
+    def test_a_runtime_that_finds_no_shell(self, tmp_path: Path, code: int, said: str) -> None:
+        engine, registry = from_registry(NGC, Answer(code=code, stderr=f"Error: {said}\n"))
+        with pytest.raises(UnsatisfiableError, match="has no shell"):
+            reader(tmp_path, engine, registry=registry).read(NGC, LINUX_AMD64, apt=())
 
     @pytest.mark.parametrize(
         ("answer", "kind", "words"),
