@@ -22,10 +22,7 @@ test-long: venv ## the tests that take minutes as well
 	@.ci/test
 
 lint: venv ## ruff, mypy, and the floors
-	@$(BIN)/ruff check
-	@$(BIN)/ruff format --check
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@failed=0; for tool in "ruff check" "ruff format --check" mypy lint-imports; do $(BIN)/$$tool || failed=1; done; exit $$failed
 
 bench: venv ## the numbers the README claims, measured on this machine
 	@$(BIN)/python tests/bench/run.py
