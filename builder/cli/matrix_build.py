@@ -103,7 +103,7 @@ def finish(loaded: Loaded, state: StateFolder, outcomes: Sequence[Outcome], watc
     else:
         width = shutil.get_terminal_size((110, 24)).columns
         emit(text(table_now(loaded, state), width))
-        emit(outcomes_text(outcomes, width))
+        emit(f"\n{outcomes_text(outcomes, width)}")
         for outcome in outcomes:
             if outcome.status in {Status.FAILED, Status.ABORTED} and outcome.log:
                 tell(f"log of {outcome.variant}: {outcome.log}")

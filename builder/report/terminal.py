@@ -52,7 +52,10 @@ def text(table: Table, width: int = 100) -> str:
             del columns[name]
     lines = list(_grid(columns, [remarks(row) for row in table.rows], width)) if table.rows else ["no variants"]
     lines += _left_out(table, width)
-    if table.fleet:
+    variants = {row.variant for row in table.rows}
+    if len(variants) > 1 and variants == set(table.fleet):
+        lines += ["", f"on the device of every target: all {len(variants)} variants"]
+    elif table.fleet:
         lines += ["", "on the device of every target:"]
         lines += [f"{_INDENT}{part}" for name in table.fleet for part in wrapped(one_line(name), width - len(_INDENT))]
     return "\n".join(lines) + "\n"

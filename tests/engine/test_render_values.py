@@ -80,7 +80,7 @@ def nasty_case(rootfs: str) -> Case:
     case = CASES["debian-assembled-openvino"]
     identifier = "id \"with\" $everything `in` it \\ 'é' #"
     variant = replace(case.variant, id=identifier, env=NASTY, user="1234:4321", entrypoint=ENTRYPOINT)
-    base = replace(case.base, rootfs_sha256=rootfs, facts=replace(case.base.facts, unconfigured=()))
+    base = replace(case.base, rootfs_sha256=rootfs, facts=replace(case.base.facts, unconfigured=(), has_ld_cache=True))
     return replace(case, variant=variant, locked=replace(case.locked, id=identifier, packages=()), base=base)
 
 

@@ -38,6 +38,12 @@ def test_what_is_left_out_comes_last_by_kind() -> None:
     ]
 
 
+def test_when_every_variant_works_everywhere_one_line_says_so() -> None:
+    rows = tuple(row(variant=name, target="cpu", notes=(), reasons=()) for name in ("a", "b"))
+    assert text(Table(name="t", rows=rows, fleet=("a", "b")), 110).endswith("\n\non the device of every target: all 2 variants\n")
+    assert text(Table(name="t", rows=rows, fleet=("b",)), 110).endswith("\n\non the device of every target:\n    b\n")
+
+
 def test_without_targets_there_are_no_columns_for_them() -> None:
     table = Table(name="t", rows=(row(target=None, verdict=None, notes=(), reasons=()),))
     assert text(table).splitlines()[0].split() == ["VARIANT", "TIER", "DIGEST", "TESTED"]
