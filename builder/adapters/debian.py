@@ -7,11 +7,9 @@ bytes. A tar is kept under the hashes of its packages, so that the second time c
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 import tarfile
-import tempfile
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -25,6 +23,7 @@ from builder.adapters.debian_sources import Source, own_archives, read_sources
 from builder.adapters.debian_status import Unpacked, must_not_need_preinst, records, replaced_by
 from builder.adapters.debian_tree import RootTree, replacing_first
 from builder.adapters.files import disk_errors, locked, sha256_of, write_atomically
+from builder.adapters.scratch import scratch_folder
 from builder.errors import HostBlockedError, MismatchError, UnreachableError, UnsatisfiableError
 from builder.model.lock import LockedDeb
 from builder.model.oci import Platform
@@ -172,13 +171,12 @@ class AptArchive:
         if refusal is not None:
             msg = f"the packages of {distribution.label} cannot be fetched here: {refusal.words}"
             raise HostBlockedError(msg, hint=refusal.hint)
-        with disk_errors("fetching Debian packages", needed=sum(deb.size or 0 for deb in wanted)):
-            (self._cache / "debs").mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix="part-", dir=self._cache / "debs") as folder:
-                parts = {deb: Path(folder) / f"{deb.sha256}.deb" for deb in wanted}
-                self._apt(distribution, architecture).fetch(parts)
-                for deb, part in parts.items():
-                    self._take(deb, part)
+        needed = sum(deb.size or 0 for deb in wanted)
+        with disk_errors("fetching Debian packages", needed=needed), scratch_folder(self._cache / "debs") as folder:
+            parts = {deb: folder / f"{deb.sha256}.deb" for deb in wanted}
+            self._apt(distribution, architecture).fetch(parts)
+            for deb, part in parts.items():
+                self._take(deb, part)
 
     def _take(self, deb: LockedDeb, part: Path) -> None:
         """Move a downloaded package to its place; a link (from a `file:` archive) becomes a file."""
@@ -194,19 +192,13 @@ class AptArchive:
 
     def _write(self, distribution: DistributionRelease, debs: Sequence[LockedDeb], target: Path) -> str:
         """Write the tar beside its place, then put it there, and note its hash."""
-        descriptor, name = tempfile.mkstemp(prefix=".rootfs-", suffix=".part", dir=target.parent)
-        part = Path(name)
-        try:
-            with (
-                os.fdopen(descriptor, "wb") as stream,
-                tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8") as archive,
-            ):
+        with scratch_folder(target.parent) as folder:
+            part = folder / target.name
+            with tarfile.open(part, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8") as archive:
                 self._merge(distribution, debs, archive)
             digest = sha256_of(part)
             part.chmod(0o644)
             part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
         write_atomically(_record(target), f"{digest} {_fingerprint(target)}\n".encode())
         return digest
 

@@ -8,13 +8,13 @@ import lzma
 import re
 import sys
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from builder.adapters.scratch import scratch_folder
 from builder.errors import MismatchError, ProgramError
 from builder.ports import ProcessRunner
 
@@ -140,8 +140,8 @@ class DebFile:
     def _unpacked(self, name: str) -> Iterator[Path]:
         """Let dpkg-deb decompress a member into a file: its output is bytes, so a shell redirects it."""
         option = "--ctrl-tarfile" if name.startswith("control") else "--fsys-tarfile"
-        with tempfile.TemporaryDirectory(prefix="imgbuild-deb-") as folder:
-            target = Path(folder) / "tar"
+        with scratch_folder() as folder:
+            target = folder / "tar"
             script = 'exec dpkg-deb "$1" "$2" >"$3"'
             done = self._processes.run(["sh", "-c", script, "sh", option, str(self.path), str(target)], seconds=_SECONDS)
             if done.code != 0:

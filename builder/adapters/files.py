@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from filelock import FileLock
 
+from builder.adapters.owner import PREFIX, left_behind, new_name
 from builder.errors import HostBlockedError
 
 _CHUNK = 1024 * 1024
+_DRAFT = ".new"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -83,10 +85,9 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     with disk_errors(f"writing {path}", needed=len(data)):
         target = path.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:80]}.", suffix=".new", dir=target.parent)
-        temporary = Path(name)
+        temporary = _draft(target)
         try:
-            with os.fdopen(descriptor, "wb") as stream:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
                 stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -95,6 +96,15 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def _draft(target: Path) -> Path:
+    """Return where a file is written first, beside its place; drafts that killed processes left are removed."""
+    begin = f".{target.name[:80]}."
+    for left in target.parent.glob(f"{glob.escape(begin)}{PREFIX}*{_DRAFT}"):
+        if left_behind(left.name.removeprefix(begin).removesuffix(_DRAFT)):
+            left.unlink(missing_ok=True)
+    return target.parent / f"{begin}{new_name()}{_DRAFT}"
 
 
 def link_or_copy(source: Path, target: Path) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from builder.adapters.downloads import Downloads
 from builder.adapters.files import disk_errors
 from builder.adapters.index_pages import IndexPages, page_of
 from builder.adapters.pip_config import PipConfig, local_path, without_credentials
+from builder.adapters.scratch import scratch_folder
 from builder.adapters.stub_wheels import stubs
 from builder.adapters.uv_output import ChosenFile, Origin, chosen_files, origins, wheel_tags
 from builder.adapters.uv_python import ROUNDS, Places, Refusal, unfit
@@ -108,8 +108,7 @@ class UvResolver:
             constraints=self._config.constraints,
             place=f"Python {python} on {platform} with glibc {glibc}",
         )
-        with disk_errors("resolving packages"), tempfile.TemporaryDirectory(prefix="imgbuild-") as name:
-            folder = Path(name)
+        with disk_errors("resolving packages"), scratch_folder() as folder:
             sources = tuple(self._source(folder, number, index) for number, index in enumerate(question.indexes))
             places = Places(pages=self._pages, indexes={index.name: index for index in question.indexes}, links=self._links())
             question = replace(question, indexes=sources)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.adapters import files
+from builder.adapters.owner import new_name
 from builder.errors import HostBlockedError
 
 
@@ -31,6 +32,16 @@ def test_a_write_replaces_the_whole_file_and_leaves_nothing_beside_it(tmp_path: 
     assert path.read_bytes() == b"second"
     assert [entry.name for entry in path.parent.iterdir()] == ["matrix.lock.yaml"]
     assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_write_removes_the_draft_that_a_killed_process_left(tmp_path: Path) -> None:
+    host, pid, start, number = new_name().removeprefix("imgbuild-").split("-")
+    left = tmp_path / f".lock.imgbuild-{host}-{pid}-{int(start) - 1}-{number}.new"
+    another = tmp_path / f".lock.imgbuild-{host}-{pid}-{start}-999999.new"
+    left.touch()
+    another.touch()
+    files.write_atomically(tmp_path / "lock", b"whole")
+    assert {entry.name for entry in tmp_path.iterdir()} == {"lock", another.name}
 
 
 def test_a_write_follows_a_symbolic_link(tmp_path: Path) -> None:
