@@ -16,7 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from builder.adapters.files import write_atomically
+from builder.adapters.files import disk_errors, write_atomically
 from builder.documents.evidence import evidence_text, read_evidence
 from builder.errors import DocumentError, HostBlockedError
 from builder.model.evidence import Evidence
@@ -67,29 +67,41 @@ class StateFolder:
         return tuple(records)
 
     @contextmanager
-    def running(self, *, started: str, wait: bool) -> Iterator[None]:
-        """Hold this matrix for one run; ``HostBlockedError`` says who holds it, or waits when ``wait``.
+    def running(self, *, started: str, wait: bool, on_wait: Callable[[str], None] | None = None) -> Iterator[None]:
+        """Hold this matrix for one run; ``HostBlockedError`` says who holds it.
 
-        The lock is the kernel's and ends with its process, however that ends.
+        With ``wait`` it waits, and ``on_wait`` is told for whom. The lock is the kernel's and ends
+        with its process, however that ends.
         """
-        self.root.mkdir(parents=True, exist_ok=True)
-        holder = self.root / "run.json"
-        lock = FileLock(self.root / "run.lock")
+        with disk_errors(f"preparing {self.root}"):
+            self.root.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.root / "run.lock")
+            self._acquire(lock, wait=wait, on_wait=on_wait)
         try:
-            lock.acquire(timeout=-1 if wait else 0)
-        except Timeout as error:
-            msg = f"another run holds this matrix: {_holder(holder)}"
-            raise HostBlockedError(msg, hint="wait for it to end, or add --wait to queue behind it") from error
-        try:
-            write_atomically(holder, json.dumps({"pid": os.getpid(), "started": started}).encode())
+            write_atomically(self._holder, json.dumps({"pid": os.getpid(), "started": started}).encode())
             yield
         finally:
             with suppress(OSError):
-                holder.unlink()
+                self._holder.unlink()
             lock.release()
 
+    @property
+    def _holder(self) -> Path:
+        return self.root / "run.json"
 
-def _holder(path: Path) -> str:
+    def _acquire(self, lock: FileLock, *, wait: bool, on_wait: Callable[[str], None] | None) -> None:
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            held = f"another run holds this matrix: {_told(self._holder)}"
+            if not wait:
+                raise HostBlockedError(held, hint="wait for it to end, or add --wait to queue behind it") from error
+            if on_wait is not None:
+                on_wait(held)
+            lock.acquire(timeout=-1)
+
+
+def _told(path: Path) -> str:
     """Return who holds a run lock, in words."""
     try:
         told = json.loads(path.read_text(encoding="utf-8"))

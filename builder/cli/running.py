@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from builder.adapters.state import StateFolder
+from builder.cli.output import tell
 from builder.cli.reporters import ProgressStyle, choose
 from builder.cli.services import Services
 from builder.cli.signals import Received, stopping
@@ -28,7 +29,10 @@ def watched(services: Services, state: StateFolder, style: ProgressStyle, *, wai
 
     ``HostBlockedError`` when another run holds the matrix and ``wait`` is false.
     """
-    with stopping(services.stop) as received, state.running(started=services.clock.now(), wait=wait):
+    with (
+        stopping(services.stop) as received,
+        state.running(started=services.clock.now(), wait=wait, on_wait=lambda held: tell(f"waiting: {held}")),
+    ):
         reporter = choose(style, services.environment)
         try:
             yield Watch(reporter, received)
