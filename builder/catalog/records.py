@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from packaging.version import Version
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
@@ -131,6 +131,7 @@ class StackFile(File):
     versioned: bool = True
     coded: bool = False
     override: str | None = None
+    run: dict[Literal["docker", "podman"], Words] = Field(default_factory=dict)
     releases: tuple[StackReleaseRecord, ...] = ()
 
     def facts(self) -> Stack:
@@ -146,6 +147,7 @@ class StackFile(File):
             versioned=self.versioned,
             coded=self.coded,
             override=self.override,
+            run={str(engine): options for engine, options in self.run.items()},
             releases=tuple(self._release(release) for release in releases),
         )
 

@@ -87,6 +87,7 @@ def run(
         known=state.evidence(on_damaged=lambda _error: None),
         again=again,
         build=not only_test,
+        device_options=_device_options(loaded, chosen.name),
     )
     outcomes = run_all(job, services.tools(chosen, state, watch.reporter, jobs=jobs))
     seconds = services.clock.monotonic() - began
@@ -114,6 +115,13 @@ def finish(loaded: Loaded, state: StateFolder, outcomes: Sequence[Outcome], watc
         code = UnsatisfiableError.exit_code
     if code:
         raise typer.Exit(code)
+
+
+def _device_options(loaded: Loaded, engine: str) -> dict[str, tuple[str, ...]]:
+    """Return the options that give a container of an engine its devices, by stack of the plan."""
+    stacks = {variant.stack.name for variant in loaded.plan.variants}
+    found = {name: loaded.catalog.stack(name) for name in sorted(stacks)}
+    return {name: tuple(stack.run.get(engine, ())) for name, stack in found.items() if stack is not None}
 
 
 def summarise(loaded: Loaded, state: StateFolder, environment: Environment) -> None:

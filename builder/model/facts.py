@@ -89,7 +89,7 @@ class Stack:
 
     ``numbering`` names the drivers' record. ``coded`` is whether its binaries carry code for
     certain devices only. ``override`` says how a refused driver can be forced, where the vendor
-    documents a way.
+    documents a way. ``run`` are the options that give a container its devices, by engine.
     """
 
     name: str
@@ -101,6 +101,7 @@ class Stack:
     versioned: bool = True
     coded: bool = False
     override: str | None = None
+    run: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     releases: tuple[StackRelease, ...] = ()
 
 

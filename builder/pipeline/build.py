@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from builder.errors import ImgbuildError, InterruptedRunError, SmokeTestFailedError, TerminatedRunError
 from builder.model.build import ImageInfo
@@ -22,13 +22,16 @@ from builder.model.verdict import Verdict
 from builder.pipeline.endings import outcome_of, told
 from builder.pipeline.make import make
 from builder.pipeline.pieces import Piece
-from builder.pipeline.smoke import failures, holds, scripts_for, smoke_test
+from builder.pipeline.smoke import Place, failures, holds, scripts_for, smoke_test
 from builder.pipeline.tools import Tools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One run. ``known`` are the records of earlier runs; ``again`` builds and tests even what is unchanged."""
+    """One run. ``known`` are the records of earlier runs; ``again`` builds and tests even what is unchanged.
+
+    ``device_options`` are the engine's options that give a container the devices of a stack, by stack.
+    """
 
     matrix: Matrix
     plan: Plan
@@ -37,6 +40,7 @@ class Job:
     known: tuple[Evidence, ...] = ()
     again: bool = False
     build: bool = True
+    device_options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +164,7 @@ def _piece(piece: Piece, targets: Sequence[Target], job: Job, tools: Tools) -> _
     for target in places:
         known = None if job.again else _known(piece, image, target, job.known)
         fresh = fresh or known is None
-        evidence = known or smoke_test(piece, image, target, limits=job.matrix.limits, tools=tools, log=log)
+        evidence = known or smoke_test(piece, image, _where(target, piece, job), limits=job.matrix.limits, tools=tools, log=log)
         _refuse_failures(evidence)
         tiers.append(evidence.tier)
     elsewhere = [target.name for target in fitting if target not in local]
@@ -168,6 +172,13 @@ def _piece(piece: Piece, targets: Sequence[Target], job: Job, tools: Tools) -> _
         tiers.append(Tier.HOST_CPU)
     note = f"tested here without the device; not tested on {', '.join(elsewhere)}" if elsewhere else None
     return _Shown(image=image, tier=min(tiers, key=lambda tier: tier.rank), fresh=fresh, note=note)
+
+
+def _where(target: Target | None, piece: Piece, job: Job) -> Place:
+    """Return where a piece is tested: on a target with its devices, or on this host as it is."""
+    if target is None:
+        return Place(target=None)
+    return Place(target=target, options=job.device_options.get(piece.variant.stack.name, ()))
 
 
 def _known(piece: Piece, image: ImageInfo, target: Target | None, known: Sequence[Evidence]) -> Evidence | None:

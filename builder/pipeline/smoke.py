@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from builder.evidence.record import Circumstances, Subject, record
@@ -22,25 +23,33 @@ _SECONDS = 300.0
 _START = 60.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where probes run: on a target, with the engine's options for its devices, or (``None``) on this host as it is."""
+
+    target: Target | None
+    options: tuple[str, ...] = ()
+
+
 def scripts_for(piece: Piece, target: Target | None) -> tuple[ProbeScript, ...]:
     """Return the probes of a piece on a target, or (``None``) on this host without the device."""
     return probes_for(piece.variant, device_here=target is not None)
 
 
-def smoke_test(piece: Piece, image: ImageInfo, target: Target | None, *, limits: Limits, tools: Tools, log: Path) -> Evidence:
+def smoke_test(piece: Piece, image: ImageInfo, place: Place, *, limits: Limits, tools: Tools, log: Path) -> Evidence:
     """Run every probe that applies, in one container, and return the record, which is kept before this returns.
 
     One probe's failure does not keep the next from running.
     """
     tools.check_stopped()
-    scripts = scripts_for(piece, target)
+    scripts = scripts_for(piece, place.target)
     seconds = float(limits.seconds or _SECONDS)
-    results = _run(piece, scripts, seconds, tools)
+    results = _run(piece, scripts, seconds, place.options, tools)
     with log.open("a", encoding="utf-8") as file:
         for line in _transcript(results):
             file.write(f"{line}\n")
             tools.reporter.report(LogLine(stage=Stage.TEST, subject=piece.variant.id, text=line))
-    subject = Subject(variant=piece.variant, image=image, content=piece.content, target=target)
+    subject = Subject(variant=piece.variant, image=image, content=piece.content, target=place.target)
     engine = f"{tools.engine.name} {tools.engine.version()}"
     circumstances = Circumstances(recorded=tools.clock.now(), engine=engine, host=_host(results))
     evidence = record(subject, results, circumstances)
@@ -71,7 +80,9 @@ def interpreter_of(piece: Piece) -> str:
     return piece.base.facts.python or "/usr/bin/python3"
 
 
-def _run(piece: Piece, scripts: Sequence[ProbeScript], seconds: float, tools: Tools) -> tuple[ProbeResult, ...]:
+def _run(
+    piece: Piece, scripts: Sequence[ProbeScript], seconds: float, options: tuple[str, ...], tools: Tools
+) -> tuple[ProbeResult, ...]:
     done: list[str] = []
 
     def on_line(line: str) -> None:
@@ -87,6 +98,7 @@ def _run(piece: Piece, scripts: Sequence[ProbeScript], seconds: float, tools: To
         argv=(interpreter_of(piece), "-"),
         stdin=together(scripts, seconds=seconds),
         seconds=seconds * len(scripts) + _START,
+        options=options,
         env={"IMGBUILD_EXPECT": expectation(piece.variant, piece.locked, piece.base).decode()},
     )
     return read_together(scripts, tools.engine.run(request, on_line=on_line), seconds=seconds)

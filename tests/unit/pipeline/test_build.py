@@ -175,3 +175,13 @@ def test_an_interruption_ends_every_variant_and_says_so(world: World) -> None:
     assert {one.status for one in outcomes} == {Status.ABORTED}
     assert len(outcomes) == 6
     assert exit_code(outcomes) == 130
+
+
+def test_a_local_target_gets_the_devices_of_the_stack_and_this_host_as_it_is_does_not(world: World) -> None:
+    options = ("--device", "/dev/thing")
+    run_all(replace(world.job(piece("v1")), device_options={"cpu": options}), world.tools)
+    assert {request.options for request in world.engine.runs} == {options}
+    world.engine.runs.clear()
+    world.targets = (target("far", kind="ssh"),)
+    run_all(replace(world.job(piece("v2")), device_options={"cpu": options}), world.tools)
+    assert {request.options for request in world.engine.runs} == {()}
