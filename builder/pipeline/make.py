@@ -44,7 +44,7 @@ def make(piece: Piece, matrix: Matrix, tools: Tools, log: Path) -> ImageInfo:
     try:
         folder = tools.contexts.materialise(piece.context.rendered, large, piece.content)
         tools.reporter.report(Progress(stage=Stage.BUILD, subject=piece.variant.id, text=f"building with {tools.engine.name}"))
-        with log.open("w", encoding="utf-8") as file:
+        with log.open("w", buffering=1, encoding="utf-8") as file:
             image = _build(piece, matrix, tools, folder, file)
     finally:
         tools.contexts.discard(piece.content)
