@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -22,8 +23,9 @@ from builder.adapters.pip_config import PipConfig
 from builder.errors import UnreachableError
 
 _RETRIED = {408, 425, 429, 500, 502, 503, 504}
-_GONE = {404, 410}
-_REFUSED = {401, 403}
+_GONE = frozenset({404, 410})
+_FORBIDDEN = 403
+_REFUSED = frozenset({401, _FORBIDDEN})
 _OK = 200
 _PARTIAL = 206
 _BAD_RANGE = 416
@@ -100,11 +102,15 @@ class Downloads:
         if config.trusted_hosts:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
 
-    def page(self, url: str, *, accept: str) -> requests.Response | None:
-        """Return an index page, ``None`` when there is none; credentials may stand in ``url``."""
+    def page(self, url: str, *, accept: str, forbidden_is_absent: bool = False) -> requests.Response | None:
+        """Return an index page, ``None`` when there is none; credentials may stand in ``url``.
+
+        ``forbidden_is_absent`` says that the answer 403 means that there is none.
+        """
+        absent = _GONE | {_FORBIDDEN} if forbidden_is_absent else _GONE
         patience = self._patience(url)
         while True:
-            response = self._get(url, patience, {"Accept": accept}, owner=url, stream=False)
+            response = self._get(url, patience, {"Accept": accept}, owner=url, stream=False, absent=absent)
             if response is not None:
                 return response if response.status_code == _OK else None
 
@@ -139,9 +145,16 @@ class Downloads:
         return _Patience(host=_host(url), budget=self._budget, monotonic=self._monotonic, sleep=self._sleep)
 
     def _get(
-        self, url: str, patience: _Patience, headers: Mapping[str, str], *, owner: str, stream: bool
+        self,
+        url: str,
+        patience: _Patience,
+        headers: Mapping[str, str],
+        *,
+        owner: str,
+        stream: bool,
+        absent: AbstractSet[int] = _GONE,
     ) -> requests.Response | None:
-        """Ask once; ``None`` when it is to be asked again, a response of 2xx, 404, 410 or 416 otherwise."""
+        """Ask once; ``None`` when it is to be asked again, a response of 2xx, ``absent`` or 416 otherwise."""
         try:
             response = self._session.get(
                 _bare(url),
@@ -162,20 +175,23 @@ class Downloads:
         except requests.RequestException as error:
             msg = f"the package index at {patience.host} could not be asked: {_reason(error)}"
             raise UnreachableError(msg, hint=_hint(None)) from error
-        return self._answered(response, patience)
+        except OSError as error:
+            msg = f"the package index at {patience.host} could not be asked: a certificate cannot be read ({error})"
+            raise UnreachableError(msg, hint="mend cert or client-cert in pip's configuration (pip config list)") from error
+        return self._answered(response, patience, absent)
 
     @staticmethod
-    def _answered(response: requests.Response, patience: _Patience) -> requests.Response | None:
+    def _answered(response: requests.Response, patience: _Patience, absent: AbstractSet[int]) -> requests.Response | None:
         status = response.status_code
         if status in _RETRIED:
             response.close()
             patience.again(f"it answered {status} {response.reason}", after=retry_after(response))
             return None
-        if status in _REFUSED:
+        if status in _REFUSED - absent:
             response.close()
             msg = f"the package index at {_host(response.url)} refuses the credentials, or wants some (it answered {status})"
             raise UnreachableError(msg, hint="put them into ~/.netrc, or into the index's URL in pip's configuration")
-        if status not in {_OK, _PARTIAL, _BAD_RANGE} | _GONE:
+        if status not in {_OK, _PARTIAL, _BAD_RANGE} | absent:
             response.close()
             msg = f"the package index at {_host(response.url)} answered {status} {response.reason}"
             raise UnreachableError(msg, hint="look at the URL of the index in the matrix or in pip's configuration")

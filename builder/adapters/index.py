@@ -117,7 +117,7 @@ class SimpleIndex:
             part.unlink()
             if resumed:  # what an earlier run left may have been another file's beginning
                 return self._take(offered, index, package, place, progress)
-            raise _changed(package, index.name, found)
+            raise _changed(package, index.name, found, announced=offered.sha256 == package.sha256)
         with disk_errors(f"keeping {place}"):
             part.chmod(0o444)
             part.replace(place)
@@ -145,8 +145,14 @@ def _silent(_received: int) -> None:
     """Tell nobody."""
 
 
-def _changed(package: LockedPackage, index: str, found: str) -> MismatchError:
+def _changed(package: LockedPackage, index: str, found: str, *, announced: bool = False) -> MismatchError:
+    """Return the error for a file of another hash; ``announced`` is whether the index itself says that it has the lock's."""
     msg = f"{package.file} from the index {index!r} has the sha256 {found}, the lock says {package.sha256}"
+    if announced:
+        hint = (
+            "the index itself announces the lock's, so the file was damaged there or on its way: ask its operator, or a proxy's"
+        )
+        return MismatchError(msg, hint=hint)
     return MismatchError(msg, hint=f"find out why it changed before you trust it; {_UPDATE}")
 
 

@@ -47,42 +47,55 @@ class IndexPages:
     def __init__(self, downloads: Downloads, *, links: frozenset[str]) -> None:
         self._downloads = downloads
         self._links = links
-        self._known: dict[str, Future[tuple[OfferedFile, ...]]] = {}
+        self._known: dict[_Page, Future[tuple[OfferedFile, ...]]] = {}
         self._lock = threading.Lock()
 
-    def files(self, index: Index, name: str) -> tuple[OfferedFile, ...]:
-        """Return what an index offers under a name, nothing when it does not have it; ``UnreachableError`` when not asked."""
+    def files(self, index: Index, name: str, *, forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
+        """Return what an index offers under a name, nothing when it does not have it; ``UnreachableError`` when not asked.
+
+        ``forbidden_is_absent`` says that an index which answers 403 does not have it.
+        """
         project = canonicalize_name(name)
         url = index.url if index.name in self._links else f"{index.url.rstrip('/')}/{project}/"
+        page = _Page(url=url, project=project, forbidden_is_absent=forbidden_is_absent)
         with self._lock:
-            first = url not in self._known
-            answer = self._known.setdefault(url, Future())
+            first = page not in self._known
+            answer = self._known.setdefault(page, Future())
         if first:
-            self._answer(answer, index, url, project)
+            self._answer(answer, index, page)
         return answer.result()
 
-    def _answer(self, answer: Future[tuple[OfferedFile, ...]], index: Index, url: str, project: str) -> None:
+    def _answer(self, answer: Future[tuple[OfferedFile, ...]], index: Index, page: _Page) -> None:
         """Ask, for all who wait for this page; a failure is theirs too, and the next who wants it asks again."""
         try:
-            answer.set_result(self._ask(index, url, project))
+            answer.set_result(self._ask(index, page))
         except BaseException as error:
             with self._lock:
-                del self._known[url]
+                del self._known[page]
             answer.set_exception(error)
             raise
 
-    def _ask(self, index: Index, url: str, project: str) -> tuple[OfferedFile, ...]:
-        path = local_path(url)
+    def _ask(self, index: Index, page: _Page) -> tuple[OfferedFile, ...]:
+        path = local_path(page.url)
         if path is not None:
-            return _local(path, project, flat=index.name in self._links)
-        response = self._downloads.page(url, accept=ACCEPT_JSON_PREFERRED)
+            return _local(path, page.project, flat=index.name in self._links)
+        response = self._downloads.page(page.url, accept=ACCEPT_JSON_PREFERRED, forbidden_is_absent=page.forbidden_is_absent)
         if response is None:
             return ()
         try:
-            return _offered(_parsed(response, project).packages)
+            return _offered(_parsed(response, page.project).packages)
         except (ValueError, TypeError, UnsupportedContentTypeError, UnsupportedRepoVersionError) as error:
-            msg = f"the index {index.name!r} answered something that is not a page of a package index for {project}"
+            msg = f"the index {index.name!r} answered something that is not a page of a package index for {page.project}"
             raise UnreachableError(msg, hint="look at its URL in the matrix or in pip's configuration") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Page:
+    """What is asked for."""
+
+    url: str
+    project: str
+    forbidden_is_absent: bool
 
 
 def page_of(files: Sequence[OfferedFile]) -> str:
@@ -111,6 +124,8 @@ def _local(path: Path, project: str, *, flat: bool) -> tuple[OfferedFile, ...]:
     """Read a folder of files, or a page in a local folder; a place that is not there offers nothing."""
     if flat and path.is_dir():
         return tuple(OfferedFile(file=entry.name, url=entry.as_uri()) for entry in sorted(path.iterdir()) if entry.is_file())
+    if flat and path.suffix == ".whl" and path.is_file():
+        return (OfferedFile(file=path.name, url=path.as_uri()),)
     page = path / "index.html" if path.is_dir() else path
     if not page.is_file():
         return ()

@@ -91,13 +91,14 @@ def read_pip_config(environment: Mapping[str, str], *, prefix: Path | None = Non
     settings = _settings(files, environment)
     no_index = _flag(settings, "no-index")
     index_url = _one(settings, "index-url") or PYPI.url
-    urls = [] if no_index else [index_url, *_many(settings, "extra-index-url")]
+    extra = [_place(settings, "extra-index-url", place) for place in _many(settings, "extra-index-url")]
+    links = [_place(settings, "find-links", place) for place in _many(settings, "find-links")]
     return PipConfig(
-        indexes=named_indexes("index", urls),
-        find_links=named_indexes("find-links", _many(settings, "find-links")),
-        constraints=tuple(_many(settings, "constraint")),
-        cert=_one(settings, "cert"),
-        client_cert=_one(settings, "client-cert"),
+        indexes=() if no_index else named_indexes("index", [_place(settings, "index-url", index_url), *extra]),
+        find_links=named_indexes("find-links", links),
+        constraints=tuple(_place(settings, "constraint", place) for place in _many(settings, "constraint")),
+        cert=_path(settings, "cert"),
+        client_cert=_path(settings, "client-cert"),
         proxy=_one(settings, "proxy"),
         trusted_hosts=tuple(_many(settings, "trusted-host")),
         no_index=no_index,
@@ -144,6 +145,11 @@ def without_credentials(url: str) -> str:
     """Return a URL without user name, password, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def plain_url(url: str) -> str:
+    """Return a URL so that the ways to write one place are the same text, without credentials."""
+    return unquote(without_credentials(url)).rstrip("/")
 
 
 def redacted(text: str) -> str:
@@ -210,6 +216,21 @@ def _many(settings: Mapping[str, _Setting], key: str) -> list[str]:
     return setting.value.split() if setting else []
 
 
+def _place(settings: Mapping[str, _Setting], key: str, place: str) -> str:
+    """Return a place as it is when it is a URL, and a path from the root: other folders are worked in later."""
+    scheme, separator, _ = place.partition("://")
+    if not separator and not place.startswith("file:"):
+        return str(Path(place).expanduser().absolute())
+    if scheme.lower().partition(":")[0] not in {"http", "https", "file"}:
+        raise _wrong(settings[key], key, "expected a path, or a URL that begins with https://, http:// or file://")
+    return place
+
+
+def _path(settings: Mapping[str, _Setting], key: str) -> str | None:
+    path = _one(settings, key)
+    return None if path is None else str(Path(path).expanduser().absolute())
+
+
 def _flag(settings: Mapping[str, _Setting], key: str) -> bool:
     setting = settings.get(key)
     if setting is None or setting.value.strip().lower() in _FALSE:
@@ -234,5 +255,5 @@ def _seconds(settings: Mapping[str, _Setting]) -> float:
 
 def _wrong(setting: _Setting, key: str, expected: str) -> DocumentError:
     where = Where(file=setting.source, line=1, column=1, field=key)
-    complaint = Complaint(where=where, message=f"pip's configuration says {setting.value!r}, {expected}")
+    complaint = Complaint(where=where, message=f"pip's configuration says {redacted(setting.value)!r}, {expected}")
     return DocumentError((complaint,), hint="mend it there")

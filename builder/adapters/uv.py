@@ -15,7 +15,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import unquote
 
 import uv
 from packaging.requirements import InvalidRequirement, Requirement
@@ -23,12 +22,13 @@ from packaging.utils import canonicalize_name
 
 from builder.adapters.downloads import Downloads
 from builder.adapters.files import disk_errors
-from builder.adapters.index_pages import IndexPages, page_of
-from builder.adapters.pip_config import PipConfig, local_path, without_credentials
+from builder.adapters.index_pages import IndexPages
+from builder.adapters.pip_config import PipConfig, plain_url
 from builder.adapters.scratch import scratch_folder
 from builder.adapters.stub_wheels import stubs
 from builder.adapters.uv_output import ChosenFile, Origin, chosen_files, origins, wheel_tags
 from builder.adapters.uv_python import ROUNDS, Places, Refusal, unfit
+from builder.adapters.uv_sources import index_for_uv, indexes_to_ask, link_for_uv, links_to_ask
 from builder.adapters.uv_words import Question, failure
 from builder.errors import ProgramError, UnreachableError, UnsatisfiableError
 from builder.model.build import Completed
@@ -104,14 +104,21 @@ class UvResolver:
         question = Question(
             requirements=asked,
             installed={name: here[name] for name in wheels},
-            indexes=self._indexes(indexes),
+            indexes=indexes_to_ask(self._config, indexes),
+            links=links_to_ask(self._config),
             constraints=self._config.constraints,
             place=f"Python {python} on {platform} with glibc {glibc}",
         )
         with disk_errors("resolving packages"), scratch_folder() as folder:
-            sources = tuple(self._source(folder, number, index) for number, index in enumerate(question.indexes))
-            places = Places(pages=self._pages, indexes={index.name: index for index in question.indexes}, links=self._links())
-            question = replace(question, indexes=sources)
+            places = Places(pages=self._pages, indexes={index.name: index for index in question.indexes}, links=question.links)
+            question = replace(
+                question,
+                indexes=tuple(
+                    index_for_uv(index, self._pages, folder / "indexes" / str(number))
+                    for number, index in enumerate(question.indexes)
+                ),
+                links=tuple(link_for_uv(link, folder / "links" / str(number)) for number, link in enumerate(question.links)),
+            )
             self._write_inputs(folder, question, wheels)
             return self._fitting(folder, place, question, here, places)
 
@@ -145,34 +152,6 @@ class UvResolver:
         printed = self._run(folder, place, question, "--emit-index-annotation", "--constraints", "pins.txt").stdout
         return self._packages(files, origins(printed), here, question)
 
-    def _indexes(self, own: Sequence[Index]) -> tuple[Index, ...]:
-        """Return the indexes to ask, in order, each place once; none when pip is told ``no-index``."""
-        if self._config.no_index:
-            return ()
-        found: dict[str, Index] = {}
-        for index in (*own, *self._config.indexes):
-            found.setdefault(_plain_url(index.url), index)
-        return tuple(found.values())
-
-    def _links(self) -> tuple[Index, ...]:
-        """Return pip's find-links; a folder that is not there is passed over, as pip does."""
-        links = [(link, local_path(link.url)) for link in self._config.find_links]
-        return tuple(link for link, path in links if path is None or path.exists())
-
-    def _source(self, folder: Path, number: int, index: Index) -> Index:
-        """Return an index as uv is to see it: one that counts for some names only becomes a folder with just their pages."""
-        if not index.only:
-            return index
-        root = folder / "indexes" / str(number)
-        root.mkdir(parents=True)
-        for project in index.only:
-            files = self._pages.files(index, project)
-            if files:
-                page = root / canonicalize_name(project) / "index.html"
-                page.parent.mkdir()
-                page.write_text(page_of(files), encoding="utf-8")
-        return Index(name=index.name, url=root.as_uri())
-
     def _write_inputs(self, folder: Path, question: Question, wheels: Mapping[str, tuple[str, bytes]]) -> None:
         """Write everything uv reads into a folder only this user may read: URLs may hold credentials."""
         pinned = [f"-c {constraint}\n" for constraint in self._config.constraints]
@@ -185,18 +164,22 @@ class UvResolver:
             "requirements.in": "".join(f"{requirement}\n" for requirement in question.requirements),
             "constraints.txt": "".join(pinned),
             "none.txt": "",
-            "uv.toml": self._settings(question.indexes),
+            "uv.toml": self._settings(question),
         }
         for file, text in texts.items():
             (folder / file).write_text(text, encoding="utf-8")
 
-    def _settings(self, indexes: Sequence[Index]) -> str:
-        """Return the ``uv.toml`` of one resolution."""
+    def _settings(self, question: Question) -> str:
+        """Return the ``uv.toml`` of one resolution.
+
+        Of two indexes of one name uv takes the first only, and without a default one it asks PyPI, so names are numbers.
+        """
+        indexes = question.indexes
         lines = ['index-strategy = "first-index"', f"no-index = {'false' if indexes else 'true'}"]
-        lines.append(f"find-links = {json.dumps([link.url for link in self._links()])}")
+        lines.append(f"find-links = {json.dumps([link.url for link in question.links])}")
         lines.append(f"allow-insecure-host = {json.dumps(list(self._config.trusted_hosts))}")
         for number, index in enumerate(indexes, 1):
-            lines += ["[[index]]", f"name = {json.dumps(index.name)}", f"url = {json.dumps(index.url)}"]
+            lines += ["[[index]]", f'name = "n{number}"', f"url = {json.dumps(index.url)}"]
             lines += ["default = true"] if number == len(indexes) else []
         return "\n".join(lines) + "\n"
 
@@ -238,19 +221,25 @@ class UvResolver:
         here: Mapping[str, Installed],
         question: Question,
     ) -> tuple[LockedPackage, ...]:
-        names = {_plain_url(place.url): place.name for place in (*self._links(), *question.indexes)}
+        names = {plain_url(place.url): place.name for place in (*question.links, *question.indexes)}
         found = []
         for one in files:
-            if one.file is None:
+            if one.file is None and one.name in question.installed:
                 continue
+            if one.file is None:
+                msg = f"pip's configuration constrains {one.name} to a URL, and a lock holds no URLs"
+                raise UnsatisfiableError(msg, hint="put a version there instead; pip config list shows where it stands")
             if one.name in here:
                 msg = f"the base has {one.name} {here[one.name].version}, whose version cannot be compared with any requirement"
                 raise UnsatisfiableError(msg, hint=f"start from another base, or ask for nothing that needs {one.name}")
             note = notes.get(one.name)
-            index = names.get(_plain_url(note.index)) if note and note.index else None
+            index = names.get(plain_url(note.index)) if note and note.index else None
             if note is None or index is None:
                 msg = f"uv did not say which index {one.name} {one.version} came from"
                 raise ProgramError(msg, hint="another version of uv may help: pip install --upgrade uv")
+            if not one.sha256:
+                msg = f"the index {index!r} offers {one.file} without a SHA-256, and a lock needs one"
+                raise UnsatisfiableError(msg, hint="ask its operator for one, or put the file into a folder of pip's find-links")
             found.append(
                 LockedPackage(
                     name=one.name,
@@ -271,10 +260,6 @@ def _program() -> str:
     except FileNotFoundError as error:
         msg = "the program uv, which resolves Python packages, is not installed"
         raise ProgramError(msg, hint="install it: pip install uv") from error
-
-
-def _plain_url(url: str) -> str:
-    return unquote(without_credentials(url)).rstrip("/")
 
 
 def _requirement(text: str) -> Requirement:

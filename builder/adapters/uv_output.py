@@ -24,7 +24,11 @@ MATRIX = "matrix"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenFile:
-    """One distribution file of a resolution; ``file`` is ``None`` for one that came from a path we gave (a stub)."""
+    """One distribution file of a resolution.
+
+    ``file`` is ``None`` for one that came from a path or URL that was given, such as a stub's;
+    ``sha256`` is empty where the index has another hash only.
+    """
 
     name: str
     version: str
@@ -84,7 +88,7 @@ def _chosen(package: Mapping[str, object], tags: Sequence[Tag]) -> ChosenFile:
         name=name,
         version=version,
         file=_file_of(wheel),
-        sha256=str(wheel["hashes"]["sha256"]),  # type: ignore[index]  # any other shape is a KeyError or TypeError, caught above
+        sha256=str(wheel["hashes"].get("sha256", "")),  # type: ignore[attr-defined]  # any other shape is caught above
         size=int(str(wheel["size"])) if "size" in wheel else None,
     )
 

@@ -291,14 +291,20 @@ def test_a_beginning_that_belongs_to_another_file_is_thrown_away(server: Server,
 
 
 @pytest.mark.process
-def test_wrong_bytes_name_the_file_and_both_hashes_and_are_not_kept(server: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("announced", "hint"), [(SHA256, "the index itself announces the lock's"), (None, "imgbuild matrix lock --update")]
+)
+def test_wrong_bytes_name_the_file_and_both_hashes_and_are_not_kept(
+    server: Server, tmp_path: Path, announced: str | None, hint: str
+) -> None:
     wrong = WHEEL[:-1] + b"!"
+    server.on("/simple/demo/", page(server.url, sha256=announced))
     server.on(f"/files/{FILE}", body(wrong))
     with pytest.raises(MismatchError) as caught:
         simple(tmp_path).fetch(PACKAGE, [acme(server)])
     found = hashlib.sha256(wrong).hexdigest()
     assert caught.value.message == f"{FILE} from the index 'acme' has the sha256 {found}, the lock says {SHA256}"
-    assert "imgbuild matrix lock --update" in (caught.value.hint or "")
+    assert hint in (caught.value.hint or "")
     assert list((tmp_path / "wheels" / SHA256[:2] / SHA256).iterdir()) == []
 
 
@@ -382,6 +388,23 @@ def test_an_index_that_wants_credentials_is_not_an_answer(server: Server, tmp_pa
     server.on("/simple/demo/", status(code))
     with pytest.raises(UnreachableError, match=rf"refuses the credentials, or wants some \(it answered {code}\)"):
         simple(tmp_path).fetch(PACKAGE, [acme(server)])
+
+
+@pytest.mark.process
+def test_an_index_on_a_plain_file_store_forbids_what_it_does_not_have(server: Server) -> None:
+    server.on("/simple/demo/", status(403))
+    pages = IndexPages(Downloads(PipConfig()), links=frozenset())
+    assert pages.files(acme(server), "demo", forbidden_is_absent=True) == ()
+    with pytest.raises(UnreachableError, match="refuses the credentials, or wants some"):
+        pages.files(acme(server), "demo")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("config", [PipConfig(cert="/not/there.pem"), PipConfig(client_cert="/not/there.pem")])
+def test_a_certificate_that_is_not_there_is_said(tmp_path: Path, config: PipConfig) -> None:
+    with pytest.raises(UnreachableError, match=r"a certificate cannot be read .*/not/there\.pem") as caught:
+        simple(tmp_path, config=config).fetch(PACKAGE, [Index(name="acme", url="https://127.0.0.1:9/simple")])
+    assert "cert or client-cert in pip's configuration" in (caught.value.hint or "")
 
 
 @pytest.mark.process

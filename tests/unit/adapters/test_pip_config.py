@@ -21,6 +21,8 @@ from builder.adapters.pip_config import (
 from builder.errors import DocumentError
 from builder.model.plan import Index
 
+PLACE = "expected a path, or a URL that begins with https://, http:// or file://"
+
 
 class Host:
     """A little file system with the places pip looks in."""
@@ -152,6 +154,19 @@ def test_a_file_pip_could_not_read_is_a_complaint_with_its_line(host: Host, text
     assert complaint.message.startswith(message)
 
 
+def test_paths_are_from_the_folder_of_the_command_not_from_one_we_work_in(
+    host: Host, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/me")
+    config = host.read(
+        PIP_CONSTRAINT="c.txt file:///d.txt", PIP_CERT="~/ca.pem", PIP_CLIENT_CERT="me.pem", PIP_FIND_LINKS="wheels"
+    )
+    assert config.constraints == (f"{tmp_path}/c.txt", "file:///d.txt")
+    assert (config.cert, config.client_cert) == ("/home/me/ca.pem", f"{tmp_path}/me.pem")
+    assert [local_path(link.url) for link in config.find_links] == [tmp_path / "wheels"]
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "message"),
     [
@@ -160,6 +175,14 @@ def test_a_file_pip_could_not_read_is_a_complaint_with_its_line(host: Host, text
         ("PIP_TIMEOUT", "-1", "pip's configuration says '-1', expected a number of seconds"),
         ("PIP_TIMEOUT", "inf", "pip's configuration says 'inf', expected a number of seconds"),
         ("PIP_TIMEOUT", "nan", "pip's configuration says 'nan', expected a number of seconds"),
+        ("PIP_INDEX_URL", "ftp://a.example/simple", f"pip's configuration says 'ftp://a.example/simple', {PLACE}"),
+        (
+            "PIP_EXTRA_INDEX_URL",
+            "https://b.example htp://me:pw@x",
+            f"pip's configuration says 'https://b.example htp://****@x', {PLACE}",
+        ),
+        ("PIP_FIND_LINKS", "s3://bucket/wheels", f"pip's configuration says 's3://bucket/wheels', {PLACE}"),
+        ("PIP_CONSTRAINT", "git+https://c.example/c.txt", f"pip's configuration says 'git+https://c.example/c.txt', {PLACE}"),
     ],
 )
 def test_a_value_that_means_nothing_names_its_variable(host: Host, variable: str, value: str, message: str) -> None:

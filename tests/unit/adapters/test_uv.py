@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from builder.adapters.downloads import Downloads
-from builder.adapters.index_pages import IndexPages
+from builder.adapters.index_pages import IndexPages, OfferedFile
 from builder.adapters.pip_config import PipConfig, named_indexes
 from builder.adapters.uv import UvResolver
 from builder.errors import ImgbuildError, ProgramError, UnreachableError, UnsatisfiableError
@@ -80,6 +80,10 @@ class Uv:
         self.modes.append(cwd.stat().st_mode & 0o777)
         return self.answers.pop(0)
 
+    @property
+    def stopping(self) -> bool:
+        return False
+
     def stop(self) -> None:
         raise NotImplementedError
 
@@ -91,7 +95,7 @@ def done(stdout: str = "", *, stderr: str = "", code: int = 0, timed_out: bool =
 class NoPages(Downloads):
     """Indexes that say nothing about any file."""
 
-    def page(self, url: str, *, accept: str) -> None:
+    def page(self, url: str, *, accept: str, forbidden_is_absent: bool = False) -> None:
         return None
 
 
@@ -192,9 +196,9 @@ def test_uv_is_told_everything_in_files_only_this_user_may_read() -> None:
         "find-links": ["https://links.example/page.html"],
         "allow-insecure-host": ["extra.example"],
         "index": [
-            {"name": "acme", "url": "https://me:pw@acme.example/simple"},
-            {"name": "pypi", "url": "https://pypi.org/simple"},
-            {"name": "index-extra.example", "url": "https://extra.example/simple", "default": True},
+            {"name": "n1", "url": "https://me:pw@acme.example/simple"},
+            {"name": "n2", "url": "https://pypi.org/simple"},
+            {"name": "n3", "url": "https://extra.example/simple", "default": True},
         ],
     }
 
@@ -204,7 +208,7 @@ def test_pips_certificates_proxy_and_patience_reach_uv_and_the_users_uv_variable
     config = PipConfig(cert="/ca.pem", client_cert="/me.pem", proxy="http://proxy:8080", timeout=180)
     one = resolver(uv, config, {"UV_INDEX_URL": "https://elsewhere", "HOME": "/root", "UV_EXCLUDE_NEWER": "2020"})
     with pytest.raises(ProgramError, match="uv did not say which index acme-utils 3 came from"):  # it was not told of that one
-        one.resolve(["a"], python="3.12", platform=AMD64, glibc="2.36", indexes=(), installed=())
+        one.resolve(["a"], python="3.12", platform=AMD64, glibc="2.36", indexes=(), installed=(TORCH,))
     assert uv.calls[0][:6] == ["env", "-u", "UV_EXCLUDE_NEWER", "-u", "UV_INDEX_URL", "/bin/uv"]
     assert uv.variables[0] == {
         "UV_HTTP_TIMEOUT": "180",
@@ -374,6 +378,33 @@ def test_a_distribution_of_the_base_that_compares_with_nothing_is_never_replaced
         ask(
             Uv([done(PYLOCK), done(ANNOTATED)]),
             "accelerate",
-            installed=(odd,),
+            installed=(odd, TORCH),
             indexes=(Index(name="a", url="https://acme.example/simple"),),
         )
+
+
+def test_a_name_an_index_forbids_is_absent_when_it_has_another_and_refused_when_it_has_none() -> None:
+    class Store(IndexPages):
+        """An index on a plain file store: it forbids what it does not have."""
+
+        def files(self, index: Index, name: str, *, forbidden_is_absent: bool = False) -> tuple[OfferedFile, ...]:
+            if name == "torch" and index.name == "store":
+                return (OfferedFile(file="torch-2-py3-none-any.whl", url="https://s.example/torch-2-py3-none-any.whl"),)
+            if forbidden_is_absent:
+                return ()
+            msg = "the package index at s.example refuses the credentials, or wants some (it answered 403)"
+            raise UnreachableError(msg, hint="put them there")
+
+    def asked(name: str) -> Uv:
+        uv = Uv([done('lock-version = "1.0"'), done("")])
+        config = PipConfig()
+        pages = Store(NoPages(config), links=frozenset())
+        one = UvResolver(uv, config=config, cache=Path("/cache"), environment={}, pages=pages, program="/bin/uv")
+        own = Index(name=name, url="https://s.example", only=("torch", "pytorch-triton"))
+        one.resolve(["torch"], python="3.12", platform=AMD64, glibc="2.36", indexes=(own,), installed=())
+        return uv
+
+    page = asked("store").files[0]["index.html"]
+    assert '<a href="https://s.example/torch-2-py3-none-any.whl">torch-2-py3-none-any.whl</a>' in page
+    with pytest.raises(UnreachableError, match="it answered 403"):
+        asked("private")

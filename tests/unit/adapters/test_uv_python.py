@@ -77,6 +77,10 @@ class Uv:
             chosen[name] = max(left, key=Version)
         return done(argv, annotated(chosen, self.origin) if "pins.txt" in argv else pylock(chosen))
 
+    @property
+    def stopping(self) -> bool:
+        return False
+
     def stop(self) -> None:
         raise NotImplementedError
 
@@ -107,7 +111,7 @@ class Index(Downloads):
     slow: float = 0.0
     down: bool = False
 
-    def page(self, url: str, *, accept: str) -> requests.Response | None:
+    def page(self, url: str, *, accept: str, forbidden_is_absent: bool = False) -> requests.Response | None:
         self.asked.append(url)
         time.sleep(self.slow)
         if self.down:
