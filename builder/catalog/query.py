@@ -27,6 +27,7 @@ from builder.model.facts import (
     StackRelease,
     Vendor,
 )
+from builder.model.oci import ImageReference
 
 _SIZE = re.compile(r"\d+\s*g(?:i?b)?\b")
 _NOISE = re.compile(r"gpu|accelerator|card|graphics|adapter|hbm\d?e?|gddr\d\w?|pcie?|sxm\d?|oam|nvl|smc")
@@ -109,6 +110,12 @@ class Catalog:
         """Return the images of one file of ``image_files``."""
         return self._records.images(file)
 
+    def image(self, reference: ImageReference) -> Image | None:
+        """Return the image of a name and tag, whatever its digest; ``None`` when the catalog does not know it."""
+        wanted = (reference.name, reference.tag)
+        images = (image for file in self.image_files() for image in self.images_of(file))
+        return next((image for image in images if (image.reference.name, image.reference.tag) == wanted), None)
+
     def accelerators(self, vendor: str) -> tuple[Accelerator, ...]:
         """Return all accelerators of a vendor."""
         devices = self._records.devices(vendor)
@@ -145,6 +152,11 @@ class Catalog:
     def distribution(self, label: str) -> Distribution | None:
         """Return a release by its label, such as ``ubuntu24.04``."""
         return next((item for item in self.distributions() if item.release.label == label), None)
+
+    def distribution_image(self, reference: ImageReference) -> Distribution | None:
+        """Return the release whose own image a name and tag mean."""
+        wanted = (reference.name, reference.tag)
+        return next((item for item in self.distributions() if (item.image.name, item.image.tag) == wanted), None)
 
     def index(self, name: str) -> IndexFacts | None:
         """Return a package index by name."""

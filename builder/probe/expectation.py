@@ -83,8 +83,9 @@ def _framework(variant: Variant, packages: Mapping[str, str], facts: BaseFacts) 
     }
     if vendor or not variant.pip or variant.base.kind is BaseKind.VENDOR:
         return vendor
-    own = str(canonicalize_name(Requirement(variant.pip[0]).name))
-    return {own: {"version": packages[own], "module_version": None}} if own in packages else {}
+    asked = (str(canonicalize_name(Requirement(text).name)) for text in variant.pip)
+    own = next((name for name in asked if name in packages), None)
+    return {} if own is None else {own: {"version": packages[own], "module_version": None}}
 
 
 def _in_base_python(variant: Variant) -> bool:

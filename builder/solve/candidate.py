@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from packaging.version import Version
 
@@ -11,11 +11,12 @@ from builder.catalog.query import Catalog
 from builder.model.axis import AxisValue
 from builder.model.facts import Distribution, Image, StackRelease, Stream, Wheel
 from builder.model.matrix import BaseChoice, BaseKind
-from builder.model.oci import Platform
+from builder.model.oci import ImageReference, Platform
 from builder.model.plan import Base, Release
 from builder.model.verdict import Reason
+from builder.solve.joined import joined
 from builder.solve.rules.package import glibc_fits, python_fits
-from builder.solve.rules.reason import refuses
+from builder.solve.rules.reason import note, refuses
 
 Build = Wheel | Image
 
@@ -70,9 +71,12 @@ def admits(value: AxisValue, version: Version | None, *, vendor: bool) -> bool:
 
 
 def candidates(asked: Asked, choice: BaseChoice, catalog: Catalog) -> list[Candidate]:
-    """Return every candidate of one kind of base whose framework and stack the cell asks for, best first."""
+    """Return every candidate of one kind of base whose framework and stack the cell asks for, best first.
+
+    Of equals, one that has more of the platforms asked for comes first, then the catalog's order.
+    """
     found = _KINDS[choice.kind](asked, choice, catalog)
-    return sorted(found, key=lambda candidate: candidate.rank, reverse=True)
+    return sorted(found, key=lambda candidate: (candidate.rank, len(candidate.platforms)), reverse=True)
 
 
 def _stack_release(asked: Asked, version: Version | None, catalog: Catalog) -> tuple[StackRelease | None, list[Reason]] | None:
@@ -98,7 +102,7 @@ def _candidate(
         build=build,
         base=base,
         framework=Release(name=asked.framework_name, version=build.version),
-        stack=Release(name=asked.stack_name, version=build.stack_version),
+        stack=Release(name=build.stack, version=build.stack_version),
         release=release,
         python=python,
         platforms=platforms,
@@ -117,26 +121,31 @@ def _vendor(asked: Asked, choice: BaseChoice, catalog: Catalog) -> Iterator[Cand
         fits = python_fits(image, python)
         if fits is not None:
             barriers.append(fits)
-        found = catalog.distribution(image.os) if image.os else None
-        base = Base(
-            kind=BaseKind.VENDOR,
-            reference=image.reference,
-            distribution=found.release if found else None,
-            frameworks=image.distributions,
-            vendor_release=image.vendor_release,
-            licence=image.licence,
-        )
-        yield _candidate(asked, image, base, python, release, barriers)
+        yield _candidate(asked, image, _vendor_base(image, catalog), python, release, barriers)
+
+
+def _vendor_base(image: Image, catalog: Catalog) -> Base:
+    found = catalog.distribution(image.os) if image.os else None
+    return Base(
+        kind=BaseKind.VENDOR,
+        reference=image.reference,
+        distribution=found.release if found else None,
+        frameworks=image.distributions,
+        vendor_release=image.vendor_release,
+        licence=image.licence,
+    )
 
 
 def _wheels(asked: Asked, catalog: Catalog) -> Iterator[tuple[Wheel, StackRelease | None, list[Reason]]]:
     framework = catalog.framework(asked.framework_name)
-    for wheel in () if framework is None else (wheel for release in framework.releases for wheel in release.wheels):
-        if wheel.stack != asked.stack_name or not admits(asked.framework, wheel.version, vendor=False):
+    for published in () if framework is None else framework.releases:
+        if not admits(asked.framework, published.version, vendor=False):
             continue
-        admitted = _stack_release(asked, wheel.stack_version, catalog)
-        if admitted is not None:
-            yield wheel, *admitted
+        wheels = [wheel for wheel in published.wheels if wheel.stack == asked.stack_name]
+        for wheel in joined(wheels, asked.python, asked.platforms):
+            admitted = _stack_release(asked, wheel.stack_version, catalog)
+            if admitted is not None:
+                yield wheel, *admitted
 
 
 def _distribution(asked: Asked, choice: BaseChoice, catalog: Catalog) -> Iterator[Candidate]:
@@ -208,16 +217,66 @@ def _on_stack_image(
 
 
 def _image(asked: Asked, choice: BaseChoice, catalog: Catalog) -> Iterator[Candidate]:
-    if choice.reference is None:
+    """Yield what can be made of an image that the matrix names; one the catalog knows is what the catalog says it is."""
+    reference = choice.reference
+    if reference is None:
         return
-    base = Base(kind=BaseKind.IMAGE, reference=choice.reference)
-    for wheel, release, barriers in _wheels(asked, catalog):
-        if asked.python is None:
-            text = f"which Python {choice.reference} has is not known before it is read; add a python axis"
-            barriers.append(refuses("BAS004", text, wheel.source))
-        elif (fits := python_fits(wheel, asked.python)) is not None:
-            barriers.append(fits)
-        yield _candidate(asked, wheel, base, asked.python or "", release, barriers)
+    known = catalog.image(reference)
+    if known is not None and known.framework == asked.framework_name:
+        yield _held(asked, replace(known, reference=reference), catalog)
+    elif known is not None and known.framework is None and known.stack == asked.stack_name:
+        image = replace(known, reference=reference)
+        for wheel, release, barriers in _wheels(asked, catalog):
+            barriers.extend(_other_series(wheel, image))
+            yield _on_stack_image(asked, wheel, image, release, barriers, catalog)
+    else:
+        for wheel, release, barriers in _wheels(asked, catalog):
+            barriers.extend(_inside(asked, wheel, reference, known, catalog))
+            if asked.python is not None and (fits := python_fits(wheel, asked.python)) is not None:
+                barriers.append(fits)
+            base = Base(kind=BaseKind.IMAGE, reference=reference)
+            yield _candidate(asked, wheel, base, asked.python or "", release, barriers)
+
+
+def _held(asked: Asked, image: Image, catalog: Catalog) -> Candidate:
+    """Return the framework that a vendor's image holds, which nothing may replace, whatever the cell asks for."""
+    barriers: list[Reason] = []
+    specifiers = asked.stack.specifiers
+    fits = image.stack == asked.stack_name and (specifiers is None or specifiers.contains(image.stack_version, prereleases=True))
+    if not fits or not admits(asked.framework, image.version, vendor=True):
+        text = f"{image.reference} holds this, and the cell asks for {asked.framework} on {asked.stack}"
+        barriers.append(refuses("BAS005", text, image.source))
+    python = asked.python or (image.pythons[-1] if image.pythons else "")
+    other = python_fits(image, python)
+    if other is not None:
+        barriers.append(other)
+    release = catalog.stack_release(image.stack, image.stack_version)
+    return _candidate(asked, image, _vendor_base(image, catalog), python, release, barriers)
+
+
+def _other_series(wheel: Wheel, image: Image) -> list[Reason]:
+    """Refuse a wheel for another series of the stack than the image has."""
+    wanted = () if wheel.stack_version is None else wheel.stack_version.release[:2]
+    if image.stack_version.release[: len(wanted)] == wanted:
+        return []
+    text = f"{image.reference} has {image.stack} {image.stack_version}, and the wheel is for {wheel.stack} {wheel.stack_version}"
+    return [refuses("BAS005", text, image.source)]
+
+
+def _inside(asked: Asked, wheel: Wheel, reference: ImageReference, known: Image | None, catalog: Catalog) -> list[Reason]:
+    """Return what is known, or not, about the Python and C library of an image that is no base of the asked stack's own."""
+    if asked.python is None:
+        text = f"which Python {reference} has is not known before it is read; add a python axis"
+        return [refuses("BAS004", text, wheel.source)]
+    distribution = catalog.distribution(known.os) if known and known.os else catalog.distribution_image(reference)
+    if distribution is None:
+        text = f"what {reference} holds is not in the catalog; its Python and C library are read when it is locked"
+        return [note("BAS006", text, None)]
+    has = known.pythons if known and known.pythons else tuple(filter(None, (distribution.python,)))
+    if has and asked.python not in has:
+        text = f"{reference} has Python {' '.join(has)}, and the cell asks for {asked.python}"
+        return [refuses("BAS003", text, known.source if known else distribution.source)]
+    return _glibc(asked, wheel, distribution)
 
 
 _KINDS: Mapping[BaseKind, Callable[[Asked, BaseChoice, Catalog], Iterator[Candidate]]] = {

@@ -64,7 +64,7 @@ class Chooser:
                     return self._finished(candidate, [*map(_as_note, kept), *self._own(asked, candidate)], admitted=True)
                 passed.append((candidate, barrier))
             reasons.extend(merged(choice.kind.value, passed) if found else (self._none(asked, choice),))
-            closest.extend(candidate for candidate, _ in passed)
+            closest.extend(candidate for candidate, _ in passed if candidate.stack.name == asked.stack_name)
         if not closest:
             return Choice(reasons=tuple(reasons), not_applicable=self._not_applicable(asked.stack_name, asked.platforms))
         nearest = max(closest, key=self._nearness)

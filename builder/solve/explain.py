@@ -95,7 +95,9 @@ def _cell(planned: PlannedCell, sources: Sources) -> Iterator[str]:
 
 
 def _with(variant: Variant) -> str:
-    return f" with {variant.pip[0]}" if variant.pip and not variant.base.frameworks else ""
+    if not variant.pip or variant.base.frameworks:
+        return ""
+    return f" with {variant.pip[0].partition(' ;')[0]}"
 
 
 def _targets(planned: PlannedCell, sources: Sources) -> Iterator[str]:

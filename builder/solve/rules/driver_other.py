@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from packaging.version import Version
+
+from builder.model.facts import Drivers
 from builder.model.verdict import Reason
 from builder.solve.rules.reason import conditions, refuses, supports, unknown
 from builder.solve.subject import Place, Subject
@@ -23,7 +26,7 @@ def window(subject: Subject, place: Place) -> tuple[Reason, ...]:
     source = driver.series.source
     if series_of in driver.series.stacks:
         return (supports("DRV020", f"driver {driver.text} and {subject.name} are in each other's window", source),)
-    if not serving or not driver.series.complete:
+    if not driver.series.complete or (not serving and not _beyond(driver.series.stacks, series_of, drivers)):
         text = (
             f"no list in the catalog says whether driver {driver.text} serves {subject.name} (checked {drivers.source.checked})"
         )
@@ -31,6 +34,14 @@ def window(subject: Subject, place: Place) -> tuple[Reason, ...]:
     served = f"{driver.series.stacks[0]} to {driver.series.stacks[-1]}"
     text = f"driver {driver.text} serves {subject.stack.name} {served}; {subject.name} is outside its window"
     return (refuses("DRV021", text, source),)
+
+
+def _beyond(served: tuple[str, ...], wanted: str, drivers: Drivers) -> bool:
+    """Return whether a release that no list names is farther out than one that the driver is known not to serve."""
+    known = {Version(name) for series in drivers.series for name in series.stacks or ()}
+    window = sorted(Version(name) for name in served)
+    version = Version(wanted)
+    return any(window[-1] < other < version or version < other < window[0] for other in known)
 
 
 def one_release(subject: Subject, place: Place) -> tuple[Reason, ...]:

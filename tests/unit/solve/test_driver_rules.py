@@ -93,6 +93,8 @@ def test_a_series_out_of_support_is_a_note() -> None:
         ("31.20.0", "7.14.0", SUPPORTED, "DRV020"),
         ("31.20.0", "7.2.4", UNKNOWN, "DRV023"),
         ("31.50.0", "10.1.0", UNKNOWN, "DRV023"),
+        ("30.30.0", "10.1.0", UNKNOWN, "DRV023"),
+        ("6.2.4", "10.1.0", UNSUPPORTED, "DRV021"),
         ("40.10", "7.2.4", UNKNOWN, "DRV022"),
         (None, "7.2.4", CONDITIONAL, "DRV024"),
     ],
