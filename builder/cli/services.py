@@ -14,6 +14,8 @@ from builder.adapters.debian import AptArchive
 from builder.adapters.engines import find_engine
 from builder.adapters.files import cache_root
 from builder.adapters.index import SimpleIndex
+from builder.adapters.index_pages import IndexPages
+from builder.adapters.interruptible import InterruptibleDownloads, InterruptibleIndex, InterruptibleRegistry
 from builder.adapters.pip_config import PipConfig, read_pip_config
 from builder.adapters.process import LocalProcesses
 from builder.adapters.registry import HttpRegistry
@@ -54,12 +56,15 @@ class Services:
     @cached_property
     def index(self) -> PackageIndex:
         """Where package files come from."""
-        return SimpleIndex(cache=self.cache, config=self.pip)
+        return InterruptibleIndex(SimpleIndex(cache=self.cache, config=self.pip), self.stopped)
 
     @cached_property
     def resolver(self) -> Resolver:
         """What resolves Python requirements."""
-        return UvResolver(self.processes, config=self.pip, cache=self.cache, environment=self.environment.variables)
+        links = frozenset(link.name for link in self.pip.find_links)
+        pages = IndexPages(InterruptibleDownloads(self.pip, self.stopped), links=links)
+        variables = self.environment.variables
+        return UvResolver(self.processes, config=self.pip, cache=self.cache, environment=variables, pages=pages)
 
     @cached_property
     def archive(self) -> DebianArchive:
@@ -68,7 +73,8 @@ class Services:
 
     def registry(self, mirrors: Mapping[str, str]) -> Registry:
         """Return the client for registries, with a matrix's mirrors."""
-        return HttpRegistry(self.environment.variables, mirrors=mirrors, cache=self.cache / "registry")
+        registry = HttpRegistry(self.environment.variables, mirrors=mirrors, cache=self.cache / "registry")
+        return InterruptibleRegistry(registry, self.stopped)
 
     def engine(self, wanted: EngineName) -> Engine:
         """Return the engine that answers; ``HostBlockedError`` when none does."""
