@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from builder.documents.lock_checks import misfits
 from builder.documents.lock_models import LockFile
 from builder.documents.lock_text import FORMAT, lock_text
 from builder.documents.nodes import Bare, Items, Place, Table, Value, entries
@@ -93,7 +93,7 @@ def _checked(root: Table, file: str) -> list[Complaint]:
         lock = LockFile.model_validate(_plain(root))
     except ValidationError as error:
         return [_complaint(one, root, file) for one in error.errors(include_url=False)]
-    return [Complaint(where=place.where(file), message=message) for place, message in _misfits(lock, root)]
+    return [Complaint(where=_place(root, path).where(file), message=message) for path, message in misfits(lock)]
 
 
 def _complaint(error: ErrorDetails, root: Table, file: str) -> Complaint:
@@ -129,27 +129,3 @@ def _place(root: Table, path: tuple[int | str, ...]) -> Place:
         else:
             break
     return place
-
-
-def _misfits(lock: LockFile, root: Table) -> Iterator[tuple[Place, str]]:
-    """Yield what is named twice, and bases that are not there."""
-    bases: set[tuple[str, str]] = set()
-    for number, base in enumerate(lock.bases):
-        if (base.key, base.platform) in bases:
-            yield _place(root, ("bases", number, "key")), f"the base {shown(base.key)} on {base.platform} is there twice"
-        bases.add((base.key, base.platform))
-    variants: set[tuple[str, str]] = set()
-    for number, variant in enumerate(lock.variants):
-        if (variant.id, variant.platform) in variants:
-            yield (
-                _place(root, ("variants", number, "id")),
-                f"the variant {shown(variant.id)} on {variant.platform} is there twice",
-            )
-        variants.add((variant.id, variant.platform))
-        if (variant.base, variant.platform) not in bases:
-            message = f"the base {shown(variant.base)} on {variant.platform} is not in this lock"
-            yield _place(root, ("variants", number, "base")), message
-        names = [package.name for package in variant.packages]
-        for position, name in enumerate(names):
-            if name in names[:position]:
-                yield _place(root, ("variants", number, "packages", position)), f"the package {shown(name)} is there twice"

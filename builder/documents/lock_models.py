@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
@@ -14,8 +15,11 @@ from builder.model.lock import BaseFacts, Installed, Lock, LockedBase, LockedDeb
 from builder.model.oci import Digest, ImageReference, Platform
 
 _INDEX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_DEB_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+_DEB_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+:~-]*")
 _ARCHITECTURE = re.compile(r"[a-z0-9][a-z0-9-]*")
 _HEX = re.compile(r"[0-9a-f]{64}")
+_INTERPRETER = re.compile(r"/[^\x00-\x1f\x7f]+")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -48,6 +52,17 @@ def _name(text: str) -> str:
         msg = f"{text!r} is not a canonical name, {canonicalize_name(text)!r} is"
         raise ValueError(msg)
     return text
+
+
+def _day(text: str) -> str:
+    try:
+        if _DAY.fullmatch(text):
+            date.fromisoformat(text)
+            return text
+    except ValueError:
+        pass
+    msg = f"{text!r} is not a day such as 2026-12-01"
+    raise ValueError(msg)
 
 
 def _archive_path(text: str) -> str:
@@ -123,8 +138,8 @@ class PackageRow(_Strict):
 class DebRow(_Strict):
     """One Debian package."""
 
-    name: _Text
-    version: _Text
+    name: Annotated[str, _matching(_DEB_NAME, "the name of a Debian package")]
+    version: Annotated[str, _matching(_DEB_VERSION, "the version of a Debian package")]
     architecture: Annotated[str, _matching(_ARCHITECTURE, "an architecture")]
     path: Annotated[str, AfterValidator(_archive_path)]
     sha256: _Sha256
@@ -170,7 +185,7 @@ class FactsPart(_Strict):
     os: str
     os_version: str
     glibc: str | None = None
-    python: str | None = None
+    python: Annotated[str, _matching(_INTERPRETER, "the path of a Python")] | None = None
     python_version: str | None = None
     pip_version: str | None = None
     externally_managed: bool = False
@@ -231,6 +246,9 @@ class BasePart(_Strict):
         if (self.digest is None) == (not self.debs):
             msg = "a base is pinned either by a digest, or by the packages it is assembled from"
             raise ValueError(msg)
+        if bool(self.debs) != (self.rootfs_sha256 is not None):
+            msg = "a base that is assembled from packages has the key 'rootfs_sha256', and no other has it"
+            raise ValueError(msg)
         return self
 
     def value(self) -> LockedBase:
@@ -286,7 +304,7 @@ class LockFile(_Strict):
 
     format: Literal[1] = Field(alias="imgbuild-lock")
     name: _Text
-    date: Annotated[str, _matching(_DAY, "a day such as 2026-12-01")]
+    date: Annotated[str, AfterValidator(_day)]
     tool: _Text
     bases: list[BasePart]
     variants: list[VariantPart]

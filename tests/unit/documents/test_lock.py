@@ -77,7 +77,7 @@ LOCK = Lock(
             stack="cpu",
             python="3.11",
             base="debian12",
-            pip=("onnxruntime==1.22.1", "numpy>=2,<3"),
+            pip=("numpy>=2,<3",),
             apt=("git",),
             indexes=("pypi",),
             packages=(NUMPY,),
@@ -143,7 +143,7 @@ variants:
     stack: cpu
     python: "3.11"
     base: debian12
-    pip: [onnxruntime==1.22.1, "numpy>=2,<3"]
+    pip: ["numpy>=2,<3"]
     apt: [git]
     indexes: [pypi]
     packages:
@@ -207,8 +207,8 @@ def packages(draw: st.DrawFn) -> tuple[LockedPackage, ...]:
 _DEBS = st.lists(
     st.builds(
         LockedDeb,
-        name=_WORD,
-        version=_WORD,
+        name=st.sampled_from(["git", "libstdc++6", "python3.11-venv", "1e5"]),
+        version=st.sampled_from(["1:2.38.1-5+deb12u3", "2.10", "3.134", "20250419~deb12u2"]),
         architecture=st.sampled_from(["amd64", "all"]),
         sha256=_HEX,
         path=st.sampled_from(["pool/main/a/a_1%3a2.0-1~deb12u1+b3_amd64.deb", "x.deb"]),
@@ -216,14 +216,15 @@ _DEBS = st.lists(
     ),
     min_size=1,
     max_size=2,
+    unique_by=lambda deb: (deb.name, deb.architecture),
 ).map(tuple)
 _FACTS = st.builds(
     BaseFacts,
     os=_TEXT,
     os_version=_TEXT | _TRICKY,
     glibc=st.none() | _TEXT | _TRICKY,
-    python=st.none() | _TEXT,
-    python_version=st.none() | _TRICKY,
+    python=st.none() | st.sampled_from(["/usr/bin/python3", "/opt/my python: #1/bin/python"]),
+    python_version=st.none() | st.just("3.10.12"),
     pip_version=st.none() | _TRICKY,
     externally_managed=st.booleans(),
     has_ld_cache=st.booleans(),
@@ -266,18 +267,19 @@ def locks(draw: st.DrawFn) -> Lock:
     variants = []
     for identifier in draw(st.lists(_WORD, max_size=3, unique=True)) if bases else []:
         base = draw(st.sampled_from(bases))
+        packaged = draw(packages())
         variants.append(
             LockedVariant(
                 id=identifier,
                 platform=base.platform,
                 framework=draw(_WORD),
                 stack=draw(_WORD),
-                python=draw(_WORD),
+                python="3.10",
                 base=base.key,
-                pip=tuple(draw(st.lists(_WORD, max_size=2))),
+                pip=tuple(f"{one.name}=={one.version}" for one in packaged),
                 apt=tuple(draw(st.lists(_WORD, max_size=2))),
                 indexes=tuple(draw(st.lists(st.sampled_from(["pypi", "cu126", "x.y-z"]), max_size=2))),
-                packages=draw(packages()),
+                packages=packaged,
                 debs=draw(st.just(()) | _DEBS),
             )
         )
@@ -344,6 +346,18 @@ TEXT = lock_text(LOCK)
         ("imgbuild-lock: 1", "imgbuild: 1", "this is not a lock: it does not begin with imgbuild-lock: 1"),
         ('date: "2026-12-01"', "date: 2026-12-01", "date should be a valid string, not '2026-12-01'"),
         ('date: "2026-12-01"', 'date: "today"', "'today' is not a day such as 2026-12-01"),
+        ('date: "2026-12-01"', 'date: "2026-13-01"', "'2026-13-01' is not a day such as 2026-12-01"),
+        ("name: adduser", 'name: "a; rm -rf /"', "'a; rm -rf /' is not the name of a Debian package"),
+        ('version: "3.134"', 'version: "3.134 || id"', "'3.134 || id' is not the version of a Debian package"),
+        ("python: /usr/bin/python3", "python: ../python3", "'../python3' is not the path of a Python"),
+        ("    rootfs_sha256: " + "ab" * 32 + "\n", "", "has the key 'rootfs_sha256', and no other has it"),
+        ("rootfs_sha256: " + "ab" * 32, "rootfs_sha256: " + "ab" * 31, "is not a SHA-256 of 64 hexadecimal digits"),
+        ("digest: sha256:" + "9b" * 32, "rootfs_sha256: " + "ab" * 32 + "\n    digest: sha256:" + "9b" * 32, "no other has it"),
+        ("python_version: 3.11.2", "python_version: 3.12.3", "python: the base 'debian12' has Python 3.12.3, not 3.11"),
+        ('python: "3.11"', 'python: "3.12"', "python: the base 'debian12' has Python 3.11.2, not 3.12"),
+        ('pip: ["numpy>=2,<3"]', 'pip: ["numpy<2"]', "pip[0]: this lock has numpy 2.4.6, which is not 'numpy<2'"),
+        ('pip: ["numpy>=2,<3"]', 'pip: ["numpy>=2", scipy]', "pip[1]: nothing in this lock is 'scipy'"),
+        ("platform: linux/amd64\n    framework", "platform: linux/vax\n    framework", "base 'debian12' on linux/vax is not in"),
         ("name: quickstart", "name: quickstart\nname: other", "the key 'name' stands twice"),
         (
             "digest: sha256:" + "9b" * 32,
@@ -383,9 +397,20 @@ def test_twice_the_same_is_refused() -> None:
     ]
 
 
-def test_a_package_twice_in_a_variant_is_refused() -> None:
+def test_a_package_twice_is_refused() -> None:
     twice = replace(LOCK, variants=(replace(LOCK.variants[0], packages=(NUMPY, NUMPY)),))
-    assert "the package 'numpy' is there twice" in complaints(lock_text(twice))[0]
+    assert "variants[0].packages[1]: the package 'numpy' is there twice" in complaints(lock_text(twice))[0]
+    base = LOCK.bases[0]
+    other = replace(base.debs[0], version="9")
+    twice = replace(LOCK, bases=(replace(base, debs=(*base.debs, other)), LOCK.bases[1]))
+    assert "bases[0].debs[1]: the package 'adduser' is there twice" in complaints(lock_text(twice))[0]
+
+
+def test_what_the_base_has_and_what_only_some_places_need_is_in_no_package() -> None:
+    variant = replace(
+        LOCK.variants[0], base=LOCK.bases[1].key, python="3.12", pip=("torch>=2", "pywin32; sys_platform == 'win32'")
+    )
+    assert read_lock_text(lock_text(replace(LOCK, variants=(variant,))), "q").variants == (variant,)
 
 
 def test_conflict_markers_are_called_by_their_name() -> None:
