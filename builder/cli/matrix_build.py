@@ -20,11 +20,11 @@ from builder.cli.output import emit, emit_json, tell
 from builder.cli.reporters import ProgressStyle
 from builder.cli.running import Watch, engine_of, watched
 from builder.cli.services import Services
-from builder.errors import UnsatisfiableError
+from builder.errors import InterruptedRunError, TerminatedRunError, UnsatisfiableError
 from builder.model.event import Note, Stage, StageFinished
 from builder.model.evidence import Outcome, Status
 from builder.model.plan import Plan
-from builder.pipeline.build import Job, run_all
+from builder.pipeline.build import Job, none_began, run_all
 from builder.pipeline.endings import exit_code
 from builder.pipeline.pieces import pieces
 from builder.report.documents import markdown
@@ -73,23 +73,27 @@ def run(
     partial: bool,
     only_test: bool = False,
 ) -> tuple[Outcome, ...]:
-    """Bring every variant of a plan to its outcome."""
+    """Bring every variant of a plan to its outcome; all are ``aborted`` when the run is interrupted before the first begins."""
     began = services.clock.monotonic()
     watch.reporter.report(Note(text=f"{loaded.matrix.name}: {_planned(loaded.plan)}"))
-    chosen = engine_of(services, loaded.matrix, engine)
-    lock, unlocked = locked(loaded, services, chosen, watch.reporter, partial=partial)
-    made, unrendered = pieces(loaded.plan, lock, loaded.matrix)
-    job = Job(
-        matrix=loaded.matrix,
-        plan=loaded.plan,
-        pieces=made,
-        failed={**unrendered, **unlocked},
-        known=state.evidence(on_damaged=lambda _error: None),
-        again=again,
-        build=not only_test,
-        device_options=_device_options(loaded, chosen.name),
-    )
-    outcomes = run_all(job, services.tools(chosen, state, watch.reporter, jobs=jobs))
+    try:
+        chosen = engine_of(services, loaded.matrix, engine)
+        lock, unlocked = locked(loaded, services, chosen, watch.reporter, partial=partial)
+        made, unrendered = pieces(loaded.plan, lock, loaded.matrix)
+        job = Job(
+            matrix=loaded.matrix,
+            plan=loaded.plan,
+            pieces=made,
+            failed={**unrendered, **unlocked},
+            known=state.evidence(on_damaged=lambda _error: None),
+            again=again,
+            build=not only_test,
+            device_options=_device_options(loaded, chosen.name),
+        )
+        tools = services.tools(chosen, state, watch.reporter, jobs=jobs)
+    except (InterruptedRunError, TerminatedRunError) as error:
+        return none_began(loaded.plan, error)
+    outcomes = run_all(job, tools)
     seconds = services.clock.monotonic() - began
     stage = Stage.TEST if only_test else Stage.BUILD
     watch.reporter.report(StageFinished(stage=stage, seconds=seconds, text=_ended(outcomes)))

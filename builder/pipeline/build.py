@@ -6,10 +6,9 @@ is neither built nor tested again.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from builder.errors import ImgbuildError, InterruptedRunError, SmokeTestFailedError, TerminatedRunError
 from builder.model.build import ImageInfo
@@ -60,20 +59,29 @@ def run_all(job: Job, tools: Tools) -> tuple[Outcome, ...]:
     ``aborted`` and the outcomes are returned all the same; ``tools.stopped`` is set then.
     """
     outcomes: dict[str, Outcome] = {}
+    ending: ImgbuildError = InterruptedRunError("the run was interrupted")
     groups = _groups(job)
     with ThreadPoolExecutor(max_workers=tools.jobs, thread_name_prefix="variant") as pool:
-        futures = {pool.submit(_one, planned, group, job, tools): planned for planned, group in groups}
+        futures: dict[Future[Outcome], PlannedCell] = {}
         try:
+            futures.update({pool.submit(_one, planned, group, job, tools): planned for planned, group in groups})
             _collect(futures, outcomes, tools)
-        except (InterruptedRunError, TerminatedRunError):
+        except (InterruptedRunError, TerminatedRunError) as error:
+            ending = error
             tools.stopped.set()
             pool.shutdown(wait=True, cancel_futures=True)
             _collect_done(futures, outcomes)
     ordered = []
     for planned, _ in groups:
         identifier = _id(planned)
-        ordered.append(outcomes.get(identifier) or _aborted(identifier))
+        outcome = outcomes.get(identifier) or _not_begun(identifier)
+        ordered.append(replace(outcome, exit_code=ending.exit_code) if outcome.status is Status.ABORTED else outcome)
     return tuple(ordered)
+
+
+def none_began(plan: Plan, ending: ImgbuildError) -> tuple[Outcome, ...]:
+    """Return the outcomes of a run that ended before its first variant began: all ``aborted``."""
+    return tuple(replace(_not_begun(variant.id), exit_code=ending.exit_code) for variant in plan.variants)
 
 
 def _groups(job: Job) -> list[tuple[PlannedCell, tuple[Piece, ...]]]:
@@ -117,7 +125,7 @@ def _one(planned: PlannedCell, group: Sequence[Piece], job: Job, tools: Tools) -
     except Exception as error:  # noqa: BLE001 - whatever one variant runs into, the others go on
         status = Status.ABORTED if isinstance(error, InterruptedRunError) else Status.FAILED
         outcome = outcome_of(identifier, status, told(error), log)
-        return dataclasses.replace(outcome, seconds=tools.clock.monotonic() - started)
+        return replace(outcome, seconds=tools.clock.monotonic() - started)
     digests = {str(piece.platform): one.image.digest for piece, one in zip(group, shown, strict=True)}
     return _passed(identifier, shown, digests, tools.clock.monotonic() - started, str(log))
 
@@ -200,6 +208,5 @@ def _refuse_failures(evidence: Evidence) -> None:
         raise SmokeTestFailedError(msg, hint="read the log for the probe's whole output")
 
 
-def _aborted(identifier: str) -> Outcome:
-    text = "the run was interrupted before this variant began"
-    return Outcome(variant=identifier, status=Status.ABORTED, reason=text, exit_code=InterruptedRunError.exit_code)
+def _not_begun(identifier: str) -> Outcome:
+    return Outcome(variant=identifier, status=Status.ABORTED, reason="the run was interrupted before this variant began")
