@@ -200,7 +200,11 @@ class Downloads:
     def _receive(
         self, response: requests.Response, part: Path, size: int | None, patience: _Patience, on_progress: Progress
     ) -> bool:
-        """Write what comes; return whether it came to its end."""
+        """Write what comes; return whether it came to its end.
+
+        A body that says how long it is and ends sooner is an error of the connection, so one that
+        does not fail is whole, whatever ``size`` says.
+        """
         with disk_errors(f"downloading {part.name}", needed=size), part.open("ab") as stream:
             try:
                 for chunk in response.iter_content(CHUNK):
@@ -214,7 +218,7 @@ class Downloads:
                 patience.again(_reason(error))
                 return False
             received = stream.tell()
-        if size is not None and received < size:
+        if size is not None and received < size and "Content-Length" not in response.headers:
             patience.again(f"it sent {received} of {size} bytes")
             return False
         return True

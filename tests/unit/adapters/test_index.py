@@ -326,6 +326,18 @@ def test_more_bytes_than_the_lock_says_are_never_written(server: Server, tmp_pat
 
 
 @pytest.mark.process
+def test_a_size_that_is_not_the_files_is_said_at_once(server: Server, tmp_path: Path) -> None:
+    time = Time()
+    wrong = LockedPackage(name="demo", version="1.0", index="acme", file=FILE, sha256="0" * 64, size=len(WHEEL) + 1)
+    server.on("/simple/demo/", page(server.url, sha256=None))
+    with pytest.raises(MismatchError, match=f"has the sha256 {SHA256}, the lock says 0000"):
+        simple(tmp_path, time).fetch(wrong, [acme(server)])
+    assert time.slept == []
+    right = LockedPackage(name="demo", version="1.0", index="acme", file=FILE, sha256=SHA256, size=len(WHEEL) + 1)
+    assert simple(tmp_path, time).fetch(right, [acme(server)]).read_bytes() == WHEEL
+
+
+@pytest.mark.process
 def test_a_file_that_is_gone_says_where_it_was_looked_for(server: Server, tmp_path: Path) -> None:
     server.on("/simple/demo/", status(404))
     config = PipConfig(indexes=(Index(name="other", url=f"{server.url}/other"),))
