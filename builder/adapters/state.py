@@ -41,9 +41,10 @@ class StateFolder:
         self.key = hashlib.sha256(str(resolved).encode()).hexdigest()[:16]
 
     def log(self, variant: str, platform: Platform | None = None) -> Path:
-        """Return the path of a variant's log; the folder exists afterwards."""
+        """Return the path of a variant's log; the folder exists afterwards, ``HostBlockedError`` where it cannot."""
         folder = self.root / "logs"
-        folder.mkdir(parents=True, exist_ok=True)
+        with disk_errors(f"making {folder}"):
+            folder.mkdir(parents=True, exist_ok=True)
         suffix = f"@{str(platform).replace('/', '-')}" if platform else ""
         return folder / f"{_UNSAFE.sub('_', variant)}{suffix}.log"
 

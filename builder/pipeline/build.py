@@ -117,7 +117,10 @@ def _one(planned: PlannedCell, group: Sequence[Piece], job: Job, tools: Tools) -
     """Bring one variant to its end, whatever that is."""
     identifier = _id(planned)
     started = tools.clock.monotonic()
-    log = tools.records.log(identifier)
+    try:
+        log = tools.records.log(identifier)
+    except (ImgbuildError, OSError) as error:
+        return outcome_of(identifier, Status.FAILED, told(error), None)
     if identifier in job.failed:
         return outcome_of(identifier, Status.FAILED, job.failed[identifier], log)
     try:

@@ -33,17 +33,18 @@ def told(error: Exception) -> ImgbuildError:
     return _BugError(msg, hint="please report it with the variant's log", details=tuple("".join(lines).splitlines()))
 
 
-def outcome_of(variant: str, status: Status, error: ImgbuildError, log: Path) -> Outcome:
-    """Return the outcome of a variant that did not pass; the error's details go to the end of its log."""
-    with suppress(OSError), log.open("a", encoding="utf-8") as file:
-        file.write("".join(f"{line}\n" for line in (*error.details, f"error: {error.message}")))
+def outcome_of(variant: str, status: Status, error: ImgbuildError, log: Path | None) -> Outcome:
+    """Return the outcome of a variant that did not pass; the error's details go to the end of its log, where it has one."""
+    if log is not None:
+        with suppress(OSError), log.open("a", encoding="utf-8") as file:
+            file.write("".join(f"{line}\n" for line in (*error.details, f"error: {error.message}")))
     return Outcome(
         variant=variant,
         status=status,
         reason=error.message,
         hint=error.hint,
         exit_code=error.exit_code,
-        log=str(log),
+        log=str(log) if log is not None else None,
     )
 
 

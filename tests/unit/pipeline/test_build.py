@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 from builder.errors import InterruptedRunError, MismatchError
 from builder.model.event import VariantFinished
 from builder.model.evidence import Status
 from builder.model.matrix import Limits, Tier
+from builder.model.oci import Platform
 from builder.pipeline.build import run_all
 from builder.pipeline.endings import exit_code
 from tests.fakes import Answer
@@ -136,6 +138,19 @@ def test_a_full_disk_is_the_host_and_the_context_is_gone(world: World) -> None:
     (outcome,) = run_all(world.job(piece("v1")), world.tools)
     assert outcome.exit_code == 8
     assert not list((world.state.root.parent.parent.parent / "contexts").glob("*"))
+
+
+def test_a_variant_whose_log_has_no_place_fails_and_harms_no_run(world: World) -> None:
+    def refuse(variant: str, platform: Platform | None = None) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device", variant)
+
+    class Records:
+        log = staticmethod(refuse)
+        save = world.tools.records.save
+
+    (outcome,) = run_all(world.job(piece("a")), replace(world.tools, records=Records()))
+    assert (outcome.status, outcome.exit_code, outcome.log) == (Status.FAILED, 8, None)
+    assert outcome.reason == "a: No space left on device"
 
 
 def test_targets_elsewhere_are_said_and_cap_the_tier(world: World) -> None:
