@@ -141,12 +141,11 @@ def test_a_full_disk_is_the_host_and_the_context_is_gone(world: World) -> None:
 
 
 def test_a_variant_whose_log_has_no_place_fails_and_harms_no_run(world: World) -> None:
-    def refuse(variant: str, platform: Platform | None = None) -> Path:
-        raise OSError(errno.ENOSPC, "No space left on device", variant)
-
     class Records:
-        log = staticmethod(refuse)
         save = world.tools.records.save
+
+        def log(self, variant: str, platform: Platform | None = None) -> Path:
+            raise OSError(errno.ENOSPC, "No space left on device", variant)
 
     (outcome,) = run_all(world.job(piece("a")), replace(world.tools, records=Records()))
     assert (outcome.status, outcome.exit_code, outcome.log) == (Status.FAILED, 8, None)
