@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,11 +55,20 @@ def load(
     catalog = load_catalog(catalog_folder)
     matrix, expansion = checked(path, catalog)
     if overrides:
-        matrix = with_overrides(matrix, _pairs(overrides))
+        matrix = _what_if(matrix, _pairs(overrides), catalog)
     plan = plan_of(matrix, expansion, catalog)
     if only:
         plan = _only(plan, only)
     return Loaded(path=path, matrix=matrix, plan=plan, catalog=catalog)
+
+
+def _what_if(matrix: Matrix, pairs: Mapping[str, str], catalog: Catalog) -> Matrix:
+    """Return the matrix with other settings of its targets; ``UsageError`` for one that the matrix itself could not have."""
+    changed = with_overrides(matrix, pairs)
+    for complaint in lint(changed, catalog):
+        msg = f"--set asks for what no target can have: {complaint.message}"
+        raise UsageError(msg, hint=complaint.hint)
+    return changed
 
 
 def _pairs(overrides: Sequence[str]) -> dict[str, str]:

@@ -71,7 +71,7 @@ def _parsed(value: Value | None) -> AxisValue | None:
 
 def _value(axis: str, value: AxisValue, at: Place) -> Iterator[Found]:
     """Check a value of a cell by what its axis is for."""
-    if value.name is None and value.specifiers is not None:
+    if value.name is None and value.specifiers is not None and axis != "python":
         yield at, f"{shown(value.text)} has a specifier but no name", f"write the name too: {_name_for(axis)}{value.text}"
     elif axis in {"framework", "stack"}:
         if value.name is None:
@@ -105,6 +105,8 @@ def _nameless(pattern: Value, axis: str) -> Iterator[Found]:
     value = _parsed(pattern)
     if value is not None and value.name is None and value.specifiers is not None:
         hint = f"write the name too: {_name_for(axis)}{value.text}"
+        if axis == "python":
+            hint = 'name each Python that is meant, as it stands on the axis: "3.12"'
         yield pattern.at, f"{shown(value.text)} has a specifier but no name, and is not compared by guessing", hint
 
 

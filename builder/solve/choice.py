@@ -19,7 +19,7 @@ from builder.solve.places import Places
 from builder.solve.rules import judge
 from builder.solve.rules.package import artifact, build_name, pre_release
 from builder.solve.rules.reason import note, refuses, unknown
-from builder.solve.subject import Subject
+from builder.solve.subject import Subject, series_of
 
 _KIND_WORDS = {
     BaseKind.VENDOR: "vendor image",
@@ -126,7 +126,7 @@ class Chooser:
             raise LookupError(msg)
         build, version = candidate.build, candidate.stack.version
         drivers = self._catalog.drivers(stack.numbering) if stack.numbering else None
-        series = None if version is None else f"{version.major}.{version.minor}"
+        series = series_of(version, candidate.release)
         return Subject(
             stack=stack,
             version=version,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from builder.catalog.query import Catalog, Named
 from builder.errors import Complaint, Where
 from builder.model.axis import AxisValue
+from builder.model.facts import DriverModel, Stack
 from builder.model.matrix import Matrix, Target
 from builder.solve.driver import DriverError, read_driver
 
@@ -63,7 +64,7 @@ def _target(target: Target, catalog: Catalog) -> Iterator[Complaint]:
     if accelerator.platforms and target.platform not in accelerator.platforms:
         hosts = ", ".join(str(platform) for platform in accelerator.platforms)
         yield Complaint(
-            where=target.where,
+            where=_place(target, "platform"),
             message=f"{target.accelerator} sits in {hosts} hosts, and the target {target.name!r} is {target.platform}",
             hint=f"write platform: {accelerator.platforms[0]}",
         )
@@ -81,20 +82,29 @@ def _no_accelerator(target: Target, catalog: Catalog) -> Complaint:
         known = models or list(catalog.vendor_names())
         more = ", …" if len(known) > _SHOWN else ""
         hint = f"known {'are' if models else 'vendors are'}: {', '.join(known[:_SHOWN])}{more}"
-    return Complaint(where=target.where, message=f"the catalog has no accelerator {target.accelerator!r}", hint=hint)
+    where = _place(target, "accelerator")
+    return Complaint(where=where, message=f"the catalog has no accelerator {target.accelerator!r}", hint=hint)
 
 
 def _driver(target: Target, stacks: tuple[str, ...], catalog: Catalog) -> Iterator[Complaint]:
+    where = _place(target, "driver")
     for stack in (catalog.stack(name) for name in stacks):
         if stack is None or target.driver is None:
             continue
-        if stack.model.value == "none":
+        if _driverless(stack):
             message = f"{target.accelerator} has no driver, and {target.driver!r} is given"
-            yield Complaint(where=target.where, message=message, hint="leave driver out")
+            yield Complaint(where=where, message=message, hint="leave driver out")
             continue
         try:
             read_driver(target.driver, stack, catalog.drivers(stack.numbering) if stack.numbering else None)
         except DriverError as error:
-            yield Complaint(
-                where=target.where, message=str(error), hint=f"write the driver of {target.accelerator} as its vendor does"
-            )
+            yield Complaint(where=where, message=str(error), hint=error.hint)
+
+
+def _driverless(stack: Stack) -> bool:
+    """Return whether a stack has no driver: the CPU, and TPUs, of whose drivers there is no numbering either."""
+    return stack.model is DriverModel.NONE or (stack.model is DriverModel.UNRECORDED and stack.numbering is None)
+
+
+def _place(target: Target, key: str) -> Where:
+    return target.value_where.get(key, target.where)

@@ -18,12 +18,20 @@ def _platform(target: Target, value: str) -> Target:
         raise UsageError(str(error), hint="write a platform such as linux/arm64") from error
 
 
+def _container_path(target: Target, value: str) -> Target:
+    if value not in _CONTAINER_PATHS:
+        msg = f"{value!r} is no way for devices to get into containers"
+        raise UsageError(msg, hint=f"write {' or '.join(_CONTAINER_PATHS)}")
+    return replace(target, container_path=value)
+
+
+_CONTAINER_PATHS = ("legacy", "cdi")
 _SETTERS: Mapping[str, Callable[[Target, str], Target]] = {
     "driver": lambda target, value: replace(target, driver=value),
     "accelerator": lambda target, value: replace(target, accelerator=value),
     "platform": _platform,
     "toolkit": lambda target, value: replace(target, toolkit=value),
-    "container_path": lambda target, value: replace(target, container_path=value),
+    "container_path": _container_path,
 }
 
 

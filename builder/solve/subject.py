@@ -12,6 +12,12 @@ from builder.model.oci import LINUX_AMD64, Platform
 from builder.model.verdict import Source
 
 
+def series_of(version: Version | None, release: StackRelease | None) -> str | None:
+    """Return major and minor of a version; of a bare major, such as 12, those of the release it is judged by."""
+    known = release.version if version is not None and release is not None and len(version.release) == 1 else version
+    return None if known is None else f"{known.major}.{known.minor}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """A stack, and the build made for it, on one platform.

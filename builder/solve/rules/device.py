@@ -45,7 +45,10 @@ def _after(version: Version, last: Version | None) -> bool:
 
 
 def _before(version: Version, first: Version | None) -> bool:
-    return first is not None and version < first
+    """Return whether a version is older than the first; of ``12`` it is not known which 12 it is, so 12.8 is not after it."""
+    if first is None:
+        return False
+    return version.release < first.release[:1] if len(version.release) == 1 else version < first
 
 
 def _dropped(subject: Subject, device: Accelerator, bounds: StackWindow) -> Reason:
@@ -68,7 +71,9 @@ def _newer_device(subject: Subject, place: Place, device: Accelerator, bounds: S
     relative = may_hold_relative(device, place.archs, subject.stack.name, version)
     if relative is not None:
         return conditions("DEV006", f"{head}; it runs if the binary holds {relative} code", bounds.source)
-    return refuses("DEV008", f"{head}, and nothing {subject.name} can make runs on it", bounds.source)
+    machine = "machine code" if device.arch.startswith("sm_") else "code"
+    portable = ", and PTX is not known to be in the binary" if device.arch.startswith("sm_") else ""
+    return refuses("DEV008", f"{head}; no {machine} that {subject.name} can make runs on it{portable}", bounds.source)
 
 
 def _listed(subject: Subject, device: Accelerator) -> Reason | None:

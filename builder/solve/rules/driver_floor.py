@@ -14,7 +14,7 @@ from builder.model.facts import CompatPackage, Service, StackRelease
 from builder.model.verdict import Reason
 from builder.solve.rules.code import machine_code, portable_code
 from builder.solve.rules.reason import conditions, note, refuses, supports, unknown
-from builder.solve.subject import Driver, Place, Subject
+from builder.solve.subject import Driver, Place, Subject, series_of
 
 
 def floor(subject: Subject, place: Place) -> tuple[Reason, ...]:
@@ -58,6 +58,10 @@ def _minor(subject: Subject, place: Place, driver: Driver, *, jit: bool) -> Reas
     source = None if release is None else release.source
     head = f"driver {driver.text} is older than {subject.name} and runs it by minor-version compatibility"
     if jit:
+        if release is not None and release.native_driver is None:
+            head = (
+                f"driver {driver.text} is of the series that {subject.name} came with, and runs it at least by its major version"
+            )
         return supports("DRV002", f"{head}; it can compile its PTX as well", source)
     if subject.code is None or accelerator is None:
         lifted = _lifted(subject, place, driver)
@@ -68,7 +72,7 @@ def _minor(subject: Subject, place: Place, driver: Driver, *, jit: bool) -> Reas
         )
     machine, portable = machine_code(subject.code, accelerator, place.archs), portable_code(subject.code, accelerator)
     if machine and not portable:
-        return supports("DRV002", f"{head}; the binary holds machine code for {accelerator.arch} and no PTX for it", source)
+        return supports("DRV002", f"{head}; the binary holds {machine} code for it and no PTX", source)
     if machine:
         lifted = _lifted(subject, place, driver)
         return conditions(
@@ -173,8 +177,8 @@ def _end_of_life(driver: Driver) -> Reason | None:
 
 
 def _series(subject: Subject) -> str:
-    version = subject.version
-    return subject.name if version is None else f"{subject.stack.name} {version.major}.{version.minor}"
+    series = series_of(subject.version, subject.release)
+    return subject.name if series is None else f"{subject.stack.name} {series}"
 
 
 def _major(subject: Subject) -> str:

@@ -116,6 +116,20 @@ def test_set_wants_a_whole_pair(call: Call, matrix: Path, text: str) -> None:
     assert "target.key=value" in err
 
 
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("here.accelerator=H200", "the catalog has no accelerator 'H200'", "did you mean nvidia/h200?"),
+        ("here.driver=580.95.05", "cpu/x86-64-v2 has no driver, and '580.95.05' is given", "leave driver out"),
+    ],
+)
+def test_set_asks_only_for_what_a_target_can_have(call: Call, matrix: Path, text: str, message: str, hint: str) -> None:
+    code, out, err = call("matrix", "plan", str(matrix), "--set", text)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert hint in err
+
+
 def test_the_schema_is_json(call: Call) -> None:
     code, out, _ = call("matrix", "schema")
     assert code == 0

@@ -61,6 +61,20 @@ def test_a_framework_is_a_name(value: str, message: str, hint: str) -> None:
     assert only(text) == ("m:3:22: matrix.framework[0]", message, hint)
 
 
+@pytest.mark.parametrize("value", ["'>=3.12'", "python==3.12", "3.12.4", "'312'"])
+def test_a_python_is_a_plain_version(value: str) -> None:
+    text = f"imgbuild: 1\nname: m\nmatrix: {{framework: [jax], stack: [cpu], python: [{value}]}}\n"
+    message = f"{value.strip(chr(39))!r} is not a Python version such as 3.12"
+    assert only(text) == ("m:3:51: matrix.python[0]", message, 'write "3.12"; the patch release is the base\'s')
+
+
+def test_a_pattern_for_pythons_is_no_specifier() -> None:
+    text = "imgbuild: 1\nname: m\nmatrix: {framework: [jax], stack: [cpu], python: ['3.12'], exclude: [{python: '>=3.12'}]}\n"
+    message = "'>=3.12' has a specifier but no name, and is not compared by guessing"
+    hint = 'name each Python that is meant, as it stands on the axis: "3.12"'
+    assert only(text) == ("m:3:79: matrix.exclude[0].python", message, hint)
+
+
 def test_names_that_differ_in_spelling_only_are_the_same_value() -> None:
     text = "imgbuild: 1\nname: m\nmatrix: {framework: [PyTorch == 2.9.*, 'pytorch==2.9.*'], stack: [cpu], python: ['3.12']}\n"
     assert only(text)[1] == "'pytorch==2.9.*' stands twice on the axis 'framework', first in line 3"

@@ -123,6 +123,19 @@ def test_gaudi(driver: str | None, version: str, verdict: Verdict, rule: str) ->
     assert rule in rules(decision)
 
 
+def test_a_release_whose_own_driver_was_not_read_is_not_said_to_be_newer_than_the_driver() -> None:
+    decision = ask("nvidia/h100", "615.10.01", "cuda", "13.4.1", codes="9.0")
+    assert decision.verdict is SUPPORTED
+    assert "driver 615.10.01 is of the series that cuda 13.4.1 came with" in decision.reasons[0].text
+    assert "is older than cuda 13.4.1" in ask("nvidia/h100", "610.43.02", "cuda", "13.4.1", codes="9.0").reasons[0].text
+
+
+def test_a_bare_major_version_is_judged_by_its_newest_release() -> None:
+    assert "package of cuda 12.9 works on driver series 470" in ask("nvidia/a100", "470.82.01", "cuda", "12").reasons[0].text
+    known = ask("nvidia/b200", "580.95.05", "cuda", "12", build="a wheel")
+    assert (known.verdict, rules(known, Effect.CONDITIONS)) == (CONDITIONAL, {"DEV005"})
+
+
 def test_the_refusal_of_gaudi_names_the_override() -> None:
     decision = ask("intel/gaudi3", "1.16.2", "gaudi", "1.24.0")
     assert "INIT_HCCL_ON_ACQUIRE=0" in decision.reasons[0].text

@@ -22,6 +22,7 @@ def known(stack: str) -> tuple[Stack, Drivers | None]:
     [
         ("cuda", "580.95.05", "580.95.05", "580"),
         ("cuda", "11040", "470.42.01", "470"),
+        ("cuda", "13040", "615", "615"),
         ("rocm", "30.30.0", "30.30.0", "30.30"),
         ("rocm", "6.3.1", "6.3.1", "6.3"),
         ("rocm", "6.16.13", "6.16.13", "30.30"),
@@ -43,12 +44,24 @@ def test_a_module_and_a_kernel() -> None:
 def test_two_meanings_are_named() -> None:
     with pytest.raises(DriverError) as caught:
         read_driver("6.0.5", *known("rocm"))
-    assert (
-        str(caught.value) == "'6.0.5' is a driver of series 6.0 and a kernel module of series 5.5; for that, write module:6.0.5"
-    )
+    assert str(caught.value) == "'6.0.5' means two things: a driver of series 6.0, and the kernel module of series 5.5"
+    assert caught.value.hint == "write 6.0 for the driver, or module:6.0.5 for the module"
 
 
-@pytest.mark.parametrize(("stack", "written"), [("cuda", "newest"), ("cuda", "99990"), ("gaudi", "1.24.0-b336d5e"), ("rocm", "")])
+@pytest.mark.parametrize(
+    ("stack", "written"),
+    [
+        ("cuda", "newest"),
+        ("cuda", "99990"),
+        ("gaudi", "1.24.0-b336d5e"),
+        ("rocm", ""),
+        ("cuda", "580"),
+        ("rocm", "30"),
+        ("gaudi", "1"),
+        ("gaudi", "module:1.24.0"),
+        ("cuda", "kernel:6.14 xe"),
+    ],
+)
 def test_what_has_no_meaning_is_said(stack: str, written: str) -> None:
     with pytest.raises(DriverError) as caught:
         read_driver(written, *known(stack))
