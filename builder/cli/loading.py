@@ -9,15 +9,17 @@ from pathlib import Path
 
 from builder.catalog.query import Catalog, load_catalog
 from builder.documents.matrix import distinct, examine_matrix
+from builder.documents.text import mend
 from builder.errors import DocumentError, UsageError
 from builder.expand.complaints import examine
 from builder.expand.complaints import lint as lint_cells
 from builder.expand.selection import select
-from builder.model.matrix import Expansion, Matrix
+from builder.model.matrix import Matrix
 from builder.model.plan import Plan
 from builder.solve.lint import lint
 from builder.solve.overrides import with_overrides
 from builder.solve.solver import plan as plan_of
+from builder.solve.tags import complaints as tag_complaints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +38,20 @@ class Loaded:
         return self.path.parent / f"{stem}.lock.yaml"
 
 
-def checked(path: Path, catalog: Catalog) -> tuple[Matrix, Expansion]:
-    """Read a matrix and its cells; ``DocumentError`` with every complaint of reading, expanding and the catalog."""
+def checked(path: Path, catalog: Catalog) -> tuple[Matrix, Plan]:
+    """Read a matrix and plan it; ``DocumentError`` with every complaint of reading, expanding, the catalog and the plan."""
     reading = examine_matrix(path)
     complaints = lint_cells(reading)
     if reading.matrix is not None:
         complaints = distinct(complaints, lint(reading.matrix, catalog))
     if complaints or reading.matrix is None:
-        raise DocumentError(complaints)
+        raise DocumentError(complaints, hint=mend(str(path)))
     expansion, _ = examine(reading.matrix)
-    return reading.matrix, expansion
+    plan = plan_of(reading.matrix, expansion, catalog)
+    complaints = tag_complaints(reading.matrix, plan)
+    if complaints:
+        raise DocumentError(complaints, hint=mend(str(path)))
+    return reading.matrix, plan
 
 
 def load(
@@ -53,10 +59,10 @@ def load(
 ) -> Loaded:
     """Read, check and plan; ``UsageError`` when ``--only`` chooses nothing or ``--set`` is not ``target.key=value``."""
     catalog = load_catalog(catalog_folder)
-    matrix, expansion = checked(path, catalog)
+    matrix, plan = checked(path, catalog)
     if overrides:
         matrix = _what_if(matrix, _pairs(overrides), catalog)
-    plan = plan_of(matrix, expansion, catalog)
+        plan = plan_of(matrix, examine(matrix)[0], catalog)
     if only:
         plan = _only(plan, only)
     return Loaded(path=path, matrix=matrix, plan=plan, catalog=catalog)

@@ -29,27 +29,48 @@ def _plain(variant: Variant) -> str:
     return _BAD.sub("_", text)
 
 
-def _suffixed(text: str, cell: Cell) -> str:
-    digest = hashlib.sha256(str(cell).encode()).hexdigest()[:_SUFFIX]
-    return f"{text[: _LONGEST - _SUFFIX - 1]}-{digest}"
+class _Names:
+    """Ids that are given out once each."""
+
+    def __init__(self, plain: Sequence[str]) -> None:
+        counts = Counter(plain)
+        self._alone = {text for text, number in counts.items() if number == 1 and len(text) <= _LONGEST}
+        self._given: set[str] = set()
+        self._asked: Counter[str] = Counter()
+
+    def of(self, text: str, cell: Cell) -> str:
+        """Return the id, with six digits of the cell's own values where it is not this cell's alone.
+
+        Of others where these make one that is given already.
+        """
+        if text in self._alone:
+            return text
+        key = str(cell)
+        while True:
+            attempt = self._asked[key]
+            self._asked[key] += 1
+            digest = hashlib.sha256(f"{key}{attempt or ''}".encode()).hexdigest()[:_SUFFIX]
+            found = f"{text[: _LONGEST - _SUFFIX - 1]}-{digest}"
+            if found not in self._alone and found not in self._given:
+                self._given.add(found)
+                return found
 
 
 def named(cells: Sequence[PlannedCell]) -> tuple[PlannedCell, ...]:
     """Return the cells with ids and tags filled in.
 
     An id that is too long, or that two cells would share, ends in six hex digits of the cell's
-    own values, so that it does not depend on the order of cells.
+    own values, so that it does not depend on the order of cells; no two are ever the same.
     """
     plain = [None if planned.variant is None else _plain(planned.variant) for planned in cells]
-    counts = Counter(text for text in plain if text is not None)
+    names = _Names([text for text in plain if text is not None])
     found: list[PlannedCell] = []
     for planned, text in zip(cells, plain, strict=True):
         variant = planned.variant
         if variant is None or text is None:
             found.append(planned)
             continue
-        unique = counts[text] == 1 and len(text) <= _LONGEST
-        found.append(replace(planned, variant=_tagged(variant, text if unique else _suffixed(text, planned.cell))))
+        found.append(replace(planned, variant=_tagged(variant, names.of(text, planned.cell))))
     return tuple(found)
 
 
