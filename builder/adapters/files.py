@@ -7,6 +7,7 @@ import errno
 import glob
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ _CHUNK = 1024 * 1024
 _DRAFT = ".new"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
+_STREAM = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
@@ -79,10 +81,14 @@ def require_space(folder: Path, needed: int, doing: str) -> None:
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Write a file so that it is whole or as it was before, also after a crash; its folder is made.
 
-    A symbolic link is followed, so that the file it names is replaced and not the link.
-    ``HostBlockedError`` when the disk is full or the place may not be written.
+    A symbolic link is followed, so that the file it names is replaced and not the link; a device, a pipe or an open
+    stream is written to and never replaced. ``HostBlockedError`` when the disk is full or the place may not be written.
     """
     with disk_errors(f"writing {path}", needed=len(data)):
+        if _STREAM.fullmatch(str(path)) or (path.exists() and not path.is_file() and not path.is_dir()):
+            with path.open("ab") as stream:
+                stream.write(data)
+            return
         target = path.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _draft(target)

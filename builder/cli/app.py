@@ -8,6 +8,7 @@ import typer
 
 from builder import __version__
 from builder.cli.lazy import LazyGroup
+from builder.cli.output import emit
 
 
 class _Root(LazyGroup):
@@ -31,7 +32,7 @@ app = typer.Typer(
 
 def _version(value: bool) -> None:  # noqa: FBT001 - typer calls it with the flag's value
     if value:
-        typer.echo(f"imgbuild {__version__}")
+        emit(f"imgbuild {__version__}")
         raise typer.Exit
 
 

@@ -11,12 +11,15 @@ from builder.cli.output import emit
 from builder.errors import UsageError
 from builder.solve.rules import codes, page
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
 def explain(code: Annotated[str, typer.Argument(metavar="CODE", help="A rule's code, such as DRV001.")]) -> None:
-    """Print the page of a rule: what it says, why, an example, its source, and how to mend it."""
+    """Print the page of a rule.
+
+    What it says, why, an example, and how to mend what it complains of.
+    """
     text = page(code.upper())
     if text is None:
         close = get_close_matches(code.upper(), codes(), n=3) or list(codes())

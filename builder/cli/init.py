@@ -12,7 +12,7 @@ from builder.cli.output import emit
 from builder.documents.starter import starter
 from builder.errors import UsageError
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
@@ -21,7 +21,7 @@ def init(
     github: Annotated[bool, typer.Option("--github", help="Write a GitHub Actions workflow too.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
 ) -> None:
-    """Write a commented starter matrix, ready for imgbuild matrix build."""
+    """Write a commented starter matrix, which builds as it is."""
     files = starter(github=github)
     there = [path for path in files if (folder / path).exists()]
     if there and not force:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 
+import typer
+
+from builder.cli import streams
 from builder.cli.app import app
 from builder.cli.environment import Environment
-from builder.cli.output import report_error, tell
+from builder.cli.output import lost, report_error, tell
 from builder.errors import ImgbuildError
 
 _BUG = 1
@@ -18,7 +20,10 @@ _INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run with ``argv`` (``sys.argv`` when ``None``) and exit; the exit codes are the README's."""
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
+    streams.prepare()
+    code = run(sys.argv[1:] if argv is None else argv)
+    streams.close()
+    sys.exit(code)
 
 
 def run(argv: Sequence[str], *, obj: object = None) -> int:
@@ -31,27 +36,32 @@ def run(argv: Sequence[str], *, obj: object = None) -> int:
         return error.exit_code
     except SystemExit as end:
         return _code(end.code)
-    except BrokenPipeError:
-        _forget_stdout()
-        return 0
     except KeyboardInterrupt:
         tell("error: interrupted")
         return _INTERRUPTED
-    except Exception:  # noqa: BLE001 - the last resort: a bug of ours keeps its traceback and has its own exit code
-        traceback.print_exc()
-        tell("error: this is a bug in imgbuild; please report it with the lines above")
-        return _BUG
+    except Exception as error:  # noqa: BLE001 - the last resort: a bug of ours keeps its traceback and has its own exit code
+        return _unforeseen(error, environment)
     return 0
+
+
+def _unforeseen(error: Exception, environment: Environment) -> int:
+    """Tell of an exception that no code expected: help that stdout does not take, else a bug."""
+    if isinstance(error, OSError) and _while_printing(error):
+        told = lost(error.strerror or str(error))
+        report_error(told, environment)
+        return told.exit_code
+    tell("".join(traceback.format_exception(error)).rstrip())
+    tell("error: this is a bug in imgbuild; please report it with the lines above")
+    return _BUG
+
+
+def _while_printing(error: OSError) -> bool:
+    """Whether it was raised where help, and nothing else of ours, is printed."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return any(frame.f_code is typer.echo.__code__ for frame in frames)
 
 
 def _code(code: object) -> int:
     if code is None:
         return 0
     return code if isinstance(code, int) else _BUG
-
-
-def _forget_stdout() -> None:
-    """Point stdout at nothing, so that the interpreter's last flush does not fail once more."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-    os.close(null)

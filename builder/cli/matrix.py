@@ -20,9 +20,9 @@ class _Matrix(LazyGroup):
     }
 
 
-app = typer.Typer(cls=_Matrix, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(cls=_Matrix, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
 
 
 @app.callback()
 def matrix() -> None:
-    """Plan, lock, render, build, test and tabulate the images of one matrix file."""
+    """Plan, lock, render, build and test the images of a matrix."""

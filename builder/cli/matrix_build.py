@@ -31,7 +31,7 @@ from builder.report.documents import markdown
 from builder.report.jsons import build_json
 from builder.report.terminal import outcomes_text, text
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
@@ -48,8 +48,9 @@ def build(
     progress: Progress = ProgressStyle.AUTO,
     catalog: CatalogFolder = None,
 ) -> None:
-    """Plan, lock, render, build and smoke-test every variant of a matrix, and print the table.
+    """Build and test every variant, and print the table.
 
+    The matrix is planned, locked where it is not, rendered, built and smoke-tested.
     One variant's failure never stops another. What has not changed is neither built nor tested
     again. The exit code is the first that occurred in the order of the README.
     """
@@ -132,8 +133,11 @@ def summarise(loaded: Loaded, state: StateFolder, environment: Environment) -> N
     """Add the table to the step's summary page, where GitHub Actions names one."""
     page = environment.variables.get("GITHUB_STEP_SUMMARY") if environment.github else None
     if page:
-        with Path(page).open("a", encoding="utf-8") as file:
-            file.write(f"{markdown(table_now(loaded, state))}\n")
+        try:
+            with Path(page).open("a", encoding="utf-8") as file:
+                file.write(f"{markdown(table_now(loaded, state))}\n")
+        except OSError as error:
+            tell(f"warning the step's summary {page} cannot be written: {error.strerror}")
 
 
 def _planned(plan: Plan) -> str:

@@ -11,19 +11,19 @@ from builder.cli.options import AsJson, CatalogFolder, MatrixFile
 from builder.cli.output import complain, emit, emit_json
 from builder.errors import Complaint, DocumentError
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
 def lint(file: MatrixFile, as_json: AsJson = False, catalog: CatalogFolder = None) -> None:
-    """Say everything that is wrong with a matrix file: where, what, and the likely fix.
+    """Say everything that is wrong with a matrix file.
 
-    Exit code 0 when nothing is wrong, 3 when something is.
+    Each complaint says where, what, and the likely fix. Exit code 0 when nothing is wrong, 3 when something is.
     """
     found: tuple[Complaint, ...] = ()
     try:
-        _, expansion = checked(file, load_catalog(catalog))
-        cells = len(expansion.cells)
+        _, plan = checked(file, load_catalog(catalog))
+        cells = len(plan.cells)
     except DocumentError as error:
         found, cells = error.complaints, 0
     if as_json:
@@ -33,7 +33,7 @@ def lint(file: MatrixFile, as_json: AsJson = False, catalog: CatalogFolder = Non
         for one in found:
             complain(one, environment)
     else:
-        emit(f"{file}: nothing to complain about ({cells} cells)")
+        emit(f"{file}: nothing to complain about ({cells} cell{'' if cells == 1 else 's'})")
     if found:
         if not as_json:
             emit(f"{file}: {len(found)} complaint{'' if len(found) == 1 else 's'}")

@@ -23,7 +23,7 @@ from builder.model.lock import Lock
 from builder.pipeline.endings import first_code
 from builder.pipeline.lock import LockResult, Relock, check_lock
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
@@ -39,8 +39,9 @@ def lock(
     progress: Progress = ProgressStyle.AUTO,
     catalog: CatalogFolder = None,
 ) -> None:
-    """Pin every base by digest and every package by hash, and read the facts inside the bases.
+    """Pin every base by digest and every package by hash.
 
+    The facts inside the bases are read and kept too.
     Entries whose inputs have not changed stay byte for byte. --check asks the registries whether the
     bases still are what the lock says.
     """

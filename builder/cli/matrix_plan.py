@@ -12,7 +12,7 @@ from builder.cli.output import emit, emit_json
 from builder.errors import UnsatisfiableError
 from builder.solve.explain import plan_json, plan_lines
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
@@ -24,8 +24,9 @@ def plan(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 4 when a cell has no variant.")] = False,
     catalog: CatalogFolder = None,
 ) -> None:
-    """Show what a matrix turns into: cells, variants, a verdict per target, and why the rest is left out.
+    """Show what a matrix turns into, and why.
 
+    Cells, variants, a verdict per target, and why the rest is left out.
     Offline: decided from the catalog alone. --set answers what-if questions about a target.
     """
     loaded = load(file, only=only, overrides=overrides, catalog_folder=catalog)

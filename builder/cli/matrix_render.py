@@ -21,7 +21,7 @@ from builder.pipeline.make import sources
 from builder.pipeline.pieces import Piece, pieces
 from builder.render.check import Difference, Kind, differences
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 _LARGE = ("wheels", "rootfs.tar")
 
@@ -43,7 +43,7 @@ def render(
     as_json: AsJson = False,
     catalog: CatalogFolder = None,
 ) -> None:
-    """Write the Dockerfile of every variant, and what stands beside it, from the lock.
+    """Write the Dockerfile of every variant, from the lock.
 
     The same lock gives the same bytes, everywhere. Nothing is asked of any registry or index, except
     that --contexts fetches what is not in the cache.

@@ -26,7 +26,7 @@ from builder.report.jsons import table_json
 from builder.report.terminal import text
 from builder.table.table import table as table_of
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 class Format(StrEnum):
@@ -79,18 +79,18 @@ def written(table: Table, form: Format) -> str:
 def table(
     file: MatrixFile,
     form: Annotated[Format, typer.Option("--format", help="What to write.")] = Format.TEXT,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Write to a file, not stdout.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PATH", help="Write to a file; - is stdout.")] = None,
     only: Only = None,
     as_json: AsJson = False,
     catalog: CatalogFolder = None,
 ) -> None:
-    """Write the compatibility table, computed from the lock and the evidence beside the matrix file.
+    """Write the table, from lock and evidence.
 
-    A row says only what was shown: tier, target, driver, date, digest. Nothing is typed by hand.
+    Nothing is built or tested. A row says only what was shown: tier, target, driver, date, digest. Nothing is typed by hand.
     """
     loaded = load(file, only=only, catalog_folder=catalog)
     made = written(table_now(loaded, StateFolder(file)), Format.JSON if as_json else form)
-    if output is None:
+    if output is None or str(output) == "-":
         emit(made)
         return
     write_atomically(output, (made if made.endswith("\n") else f"{made}\n").encode())

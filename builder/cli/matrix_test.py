@@ -15,7 +15,7 @@ from builder.cli.reporters import ProgressStyle
 from builder.cli.running import watched
 from builder.cli.services import Services
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command()
@@ -31,8 +31,9 @@ def smoke_test(
     progress: Progress = ProgressStyle.AUTO,
     catalog: CatalogFolder = None,
 ) -> None:
-    """Smoke-test images that are built here, each inside its container, and record the results.
+    """Smoke-test images that are built here.
 
+    Each is tested inside its own container, and the results are recorded.
     Targets that are not reached from here are named; the probes that need no device run all the same.
     """
     services: Services = context.obj or Services()

@@ -7,24 +7,47 @@ import sys
 from collections.abc import Mapping
 
 from builder.cli.environment import Environment
-from builder.errors import Complaint, DocumentError, ImgbuildError
+from builder.cli.streams import forget
+from builder.errors import Complaint, DocumentError, HostBlockedError, ImgbuildError
 
 
 def emit(text: str) -> None:
-    """Write a result to stdout, with one line end."""
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
-    sys.stdout.flush()
+    """Write a result to stdout, with one line end; ``HostBlockedError`` when it cannot be written.
+
+    A reader that has gone, as ``head`` does, had what it wanted: the rest is dropped, and the command's own
+    exit code stands.
+    """
+    if sys.stdout is None:
+        why = "it is closed"
+        raise lost(why)
+    try:
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        forget(sys.stdout)
+    except OSError as error:
+        forget(sys.stdout)
+        raise lost(error.strerror or "it fails") from error
+
+
+def lost(why: str) -> HostBlockedError:
+    """Return the error for a result that stdout does not take."""
+    return HostBlockedError(f"the result could not be written to stdout: {why}", hint="make room, or send stdout elsewhere")
 
 
 def emit_json(document: Mapping[str, object]) -> None:
     """Write one JSON document to stdout."""
-    emit(json.dumps(document, indent=2, ensure_ascii=False))
+    plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("_", "-") not in {"utf-8", "utf8"}
+    emit(json.dumps(document, indent=2, ensure_ascii=plain))
 
 
 def tell(text: str) -> None:
-    """Write a line for people to stderr."""
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    """Write a line for people to stderr; what stderr does not take is lost, and stops no run."""
+    try:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    except OSError:
+        forget(sys.stderr)
 
 
 def escaped(text: str) -> str:

@@ -25,7 +25,7 @@ class Watch:
 
 @contextmanager
 def watched(services: Services, state: StateFolder, style: ProgressStyle, *, wait: bool) -> Iterator[Watch]:
-    """Hold the matrix for one run, show its progress, and end it in order at Ctrl-C or SIGTERM.
+    """Hold the matrix for one run, show its progress, and end it in order at Ctrl-C, SIGTERM and SIGHUP.
 
     ``HostBlockedError`` when another run holds the matrix and ``wait`` is false.
     """

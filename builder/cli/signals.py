@@ -1,16 +1,21 @@
-"""Ctrl-C and SIGTERM: the first ends the run in order, the second at once."""
+"""Ctrl-C, SIGTERM and a terminal that is closed: the first signal ends the run in order, the second at once."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from builder.errors import ImgbuildError, InterruptedRunError, TerminatedRunError
 
-_ERRORS: dict[int, type[ImgbuildError]] = {signal.SIGINT: InterruptedRunError, signal.SIGTERM: TerminatedRunError}
+_ERRORS: dict[int, type[ImgbuildError]] = {
+    signal.SIGINT: InterruptedRunError,
+    signal.SIGTERM: TerminatedRunError,
+    signal.SIGHUP: TerminatedRunError,
+}
+_AT_ONCE = "error: ended at once; what is left over goes with the next run\n"
 
 
 class Received:
@@ -24,7 +29,8 @@ class Received:
 def stopping(stop: Callable[[], None]) -> Iterator[Received]:
     """Call ``stop`` and raise in the main thread at the first signal; exit at once at the second.
 
-    ``stop`` may be called twice. The handlers that were there before are back afterwards.
+    ``stop`` may be called twice. Under ``nohup`` a closed terminal stays of no account. The handlers that were there
+    before are back afterwards.
     """
     received = Received()
 
@@ -32,12 +38,15 @@ def stopping(stop: Callable[[], None]) -> Iterator[Received]:
         kind = _ERRORS[number]
         stop()
         if received.error is not None:
+            with suppress(OSError):
+                os.write(2, _AT_ONCE.encode())
             os._exit(kind.exit_code)
         word = "interrupted" if number == signal.SIGINT else "told to end"
         received.error = kind(f"the run was {word}", hint="run the same command again: what had ended is kept")
         raise received.error
 
-    before = {number: signal.signal(number, handle) for number in _ERRORS}
+    nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    before = {number: signal.signal(number, handle) for number in _ERRORS if not (nohup and number == signal.SIGHUP)}
     try:
         yield received
     finally:

@@ -54,6 +54,25 @@ def test_a_write_follows_a_symbolic_link(tmp_path: Path) -> None:
     assert real.read_bytes() == b"new"
 
 
+def test_a_device_is_written_to_and_never_replaced(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("/dev/full")
+    with pytest.raises(HostBlockedError, match="the disk is full while writing"):
+        files.write_atomically(link, b"text")
+    assert Path("/dev/full").is_char_device()
+    files.write_atomically(Path("/dev/null"), b"text")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_an_open_stream_is_written_to(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    with path.open("ab") as stream:
+        files.write_atomically(Path(f"/dev/fd/{stream.fileno()}"), b"one\n")
+        files.write_atomically(Path(f"/proc/self/fd/{stream.fileno()}"), b"two\n")
+        stream.write(b"three\n")
+    assert path.read_bytes() == b"one\ntwo\nthree\n"
+
+
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     files.write_atomically(path, b"old")

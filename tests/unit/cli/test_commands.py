@@ -35,6 +35,8 @@ def test_every_help_is_there_and_plain(call: Call, argv: tuple[str, ...]) -> Non
     text = out + err
     assert "Usage: imgbuild" in text
     assert "``" not in text
+    assert "completion" not in text
+    assert "..." not in text.replace("[ARGS]...", "")
 
 
 @pytest.mark.parametrize("argv", [("nope",), ("matrix", "nope"), ("matrix", "plan"), ("matrix", "plan", "x", "--nope")])
@@ -188,6 +190,7 @@ def test_the_table_in_every_format(call: Call, matrix: Path, tmp_path: Path, for
     target = tmp_path / "out" / f"table.{form}"
     assert call("matrix", "table", str(matrix), "--format", form, "--output", str(target))[0] == 0
     assert target.read_text().strip() == out.strip()
+    assert call("matrix", "table", str(matrix), "--format", form, "-o", "-") == (0, out, "")
 
 
 def test_the_shipped_schema_is_the_generated_one(call: Call) -> None:

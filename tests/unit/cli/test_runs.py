@@ -12,7 +12,7 @@ import pytest
 from builder.adapters.state import StateFolder
 from builder.documents.lock import read_lock
 from tests.fakes import Answer
-from tests.unit.cli.conftest import Call, FakeServices
+from tests.unit.cli.conftest import Call, FakeServices, passing
 
 IDS = ["onnxruntime1.32.0-cpu-py3.11", "onnxruntime1.32.0-cpu-py3.13"]
 
@@ -169,7 +169,7 @@ def test_an_engine_that_is_none_is_a_usage_error(call: Call, matrix: Path, servi
     assert "engines are auto, docker, podman" in err
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)])
 def test_a_signal_ends_the_run_in_order(
     call: Call, matrix: Path, services: FakeServices, number: signal.Signals, code: int
 ) -> None:
@@ -202,6 +202,29 @@ def test_the_step_summary_of_github_gets_the_table(
     assert call("matrix", "build", str(matrix), services=services)[0] == 0
     assert IDS[0] in page.read_text()
     assert page.read_text().startswith("#")
+
+
+def test_a_closed_terminal_does_not_end_a_run_under_nohup(call: Call, matrix: Path, services: FakeServices) -> None:
+    def probe(_script: str) -> Answer:
+        os.kill(os.getpid(), signal.SIGHUP)
+        return passing()
+
+    services.probe = probe
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert call("matrix", "build", str(matrix), services=services)[0] == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_step_summary_that_cannot_be_written_changes_nothing(
+    call: Call, matrix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "absent" / "summary.md"))
+    code, _, err = call("matrix", "build", str(matrix), services=FakeServices(tmp_path, {"GITHUB_ACTIONS": "true"}))
+    assert code == 0
+    assert "summary.md cannot be written: No such file or directory" in err
 
 
 def test_strict_asks_for_every_cell(call: Call, matrix: Path, services: FakeServices) -> None:
