@@ -21,8 +21,13 @@ class Release:
 
     @property
     def label(self) -> str:
-        """``pytorch2.9.1``: name and version as ids and tags write it, ``+`` as ``_``."""
-        return f"{self.name}{self.version or ''}".replace("+", "_")
+        """``pytorch2.9.1``: name and version as ids and tags write it, ``+`` as ``_``.
+
+        The local label is written of a pre-release only: a vendor builds several of one version.
+        """
+        version = self.version
+        written = "" if version is None else str(version) if version.is_prerelease else version.public
+        return f"{self.name}{written}".replace("+", "_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

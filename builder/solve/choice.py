@@ -5,28 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from packaging.specifiers import SpecifierSet
-
 from builder.catalog.query import Catalog
-from builder.model.axis import AxisValue
-from builder.model.facts import Absent, Image, Wheel
-from builder.model.matrix import BaseChoice, BaseKind, Target
+from builder.model.facts import Image, Wheel
+from builder.model.matrix import BaseChoice, Target
 from builder.model.oci import Platform
 from builder.model.verdict import Decision, Effect, Reason, Verdict, combine
 from builder.solve.candidate import Asked, Candidate, candidates
 from builder.solve.merge import merged
+from builder.solve.missing import missing
 from builder.solve.places import Places
 from builder.solve.rules import judge
 from builder.solve.rules.package import artifact, build_name, pre_release
-from builder.solve.rules.reason import note, refuses, unknown
+from builder.solve.rules.reason import note
 from builder.solve.subject import Subject, series_of
-
-_KIND_WORDS = {
-    BaseKind.VENDOR: "vendor image",
-    BaseKind.STACK: "wheel for a vendor's stack image",
-    BaseKind.DISTRIBUTION: "wheel for a distribution",
-    BaseKind.IMAGE: "wheel for the image",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +54,7 @@ class Chooser:
                     kept = [*reasons, *merged(choice.kind.value, newer)]
                     return self._finished(candidate, [*map(_as_note, kept), *self._own(asked, candidate)], admitted=True)
                 passed.append((candidate, barrier))
-            reasons.extend(merged(choice.kind.value, passed) if found else (self._none(asked, choice),))
+            reasons.extend(merged(choice.kind.value, passed) if found else (missing(asked, choice, self._catalog),))
             closest.extend(candidate for candidate, _ in passed if candidate.stack.name == asked.stack_name)
         if not closest:
             return Choice(reasons=tuple(reasons), not_applicable=self._not_applicable(asked.stack_name, asked.platforms))
@@ -151,29 +142,6 @@ class Chooser:
             text = f"{build_name(candidate.build)} is not there for {', '.join(missing)}; the variant is made without"
             found.append(note("PLT004", text, candidate.build.source))
         return found
-
-    def _none(self, asked: Asked, choice: BaseChoice) -> Reason:
-        """Return why a kind of base has no candidate at all: known not to exist, or not in the catalog."""
-        framework = self._catalog.framework(asked.framework_name)
-        absent = [] if framework is None else [item for item in framework.absent if _covers(item, asked)]
-        what = f"{asked.framework} on {asked.stack}"
-        if absent:
-            return refuses("CAT002", f"passed over {choice.kind.value}: known not to exist: {absent[0].text}", absent[0].source)
-        checked = "" if framework is None else f" (checked {framework.source.checked})"
-        text = f"passed over {choice.kind.value}: no {_KIND_WORDS[choice.kind]} of {what} is in the catalog{checked}"
-        return unknown("CAT001", text, None if framework is None else framework.source)
-
-
-def _covers(item: Absent, asked: Asked) -> bool:
-    """Return whether something known not to exist is what the cell asks for."""
-    return (
-        item.stack == asked.stack_name and _within(item.versions, asked.framework) and _within(item.stack_versions, asked.stack)
-    )
-
-
-def _within(versions: SpecifierSet, value: AxisValue) -> bool:
-    written = value.written_version
-    return len(versions) == 0 or (written is not None and versions.contains(written, prereleases=True))
 
 
 def _as_note(reason: Reason) -> Reason:

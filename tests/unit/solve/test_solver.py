@@ -160,11 +160,31 @@ def test_an_image_as_base() -> None:
     assert cell.variant.base.kind is BaseKind.IMAGE
 
 
-def test_what_is_in_no_catalog_is_said_with_the_day() -> None:
-    cell = one("pytorch==9.*", "cuda", "3.12", base="[vendor]")
+@pytest.mark.parametrize(
+    ("framework", "stack", "base", "instead"),
+    [
+        ("pytorch==9.*", "cuda", "vendor", "; on cuda there is pytorch 2.2.0a0+81ea7a4 to 2.14.0a0+4fdf77b940"),
+        ("pytorch==2.9.*", "cuda==12.9.*", "distribution", "; pytorch==2.9.* is there on cuda 12.6, 12.8, 13.0"),
+        ("pytorch==9.*", "cuda==12.9.*", "distribution", "; on cuda==12.9.* there is pytorch 2.8.0"),
+        ("pytorch==2.9.*", "cpu", "vendor", ""),
+    ],
+)
+def test_what_is_in_no_catalog_is_said_with_the_day_and_what_is(framework: str, stack: str, base: str, instead: str) -> None:
+    cell = one(framework, stack, "3.12", base=f"[{base}]")
     assert cell.variant is None
-    assert [(reason.rule, reason.text) for reason in cell.reasons] == [
-        ("CAT001", "passed over vendor: no vendor image of pytorch==9.* on cuda is in the catalog (checked 2026-12-01)")
+    word = {"vendor": "vendor image", "distribution": "wheel for a distribution"}[base]
+    text = f"passed over {base}: no {word} of {framework} on {stack} is in the catalog (checked 2026-12-01){instead}"
+    assert [(reason.rule, reason.text) for reason in cell.reasons] == [("CAT001", text)]
+
+
+def test_a_stack_without_an_image_of_its_own_is_said_as_that() -> None:
+    cell = one("pytorch==2.5.*", "cuda==12.1", "3.12", base="[stack]")
+    assert [reason.text for reason in cell.reasons] == [
+        "passed over stack: no stack image of cuda 12.1 is in the catalog (checked 2026-12-01)"
+    ]
+    cpu = one("pytorch==2.5.*", "cpu", "3.12", base="[stack]")
+    assert [reason.text for reason in cpu.reasons] == [
+        "passed over stack: no stack image of cpu is in the catalog (checked 2026-12-01)"
     ]
 
 

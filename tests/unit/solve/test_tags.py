@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from packaging.version import Version
 
 from builder.errors import Complaint
 from builder.expand.complaints import examine
 from builder.model.axis import AxisValue
 from builder.model.matrix import Cell, Expansion
+from builder.model.plan import Release
 from builder.solve.solver import plan
 from builder.solve.tags import complaints
 from tests.unit.solve.asking import catalog, matrix
@@ -59,6 +61,14 @@ def test_a_tag_that_its_release_makes_too_long(length: int, wrong: tuple[int, ..
     assert [one.message.partition("makes a tag of ")[2] for one in found] == [
         f"{number} characters for pytorch2.9.1-cpu-py3.12, and registries take 128" for number in wrong
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "label"),
+    [("2.9.1", "pytorch2.9.1"), ("2.9.1+rocm7.2", "pytorch2.9.1"), ("2.9.0a0+145a3a7bda", "pytorch2.9.0a0_145a3a7bda")],
+)
+def test_a_local_label_is_written_of_pre_releases_only(version: str, label: str) -> None:
+    assert Release(name="pytorch", version=Version(version)).label == label
 
 
 def test_ids_are_never_the_same() -> None:
