@@ -9,7 +9,6 @@ import email.utils
 import http.cookiejar
 import ipaddress
 import re
-import ssl
 import threading
 import time
 import urllib.parse
@@ -22,6 +21,7 @@ import requests
 import urllib3.exceptions
 
 from builder import __version__
+from builder.adapters.authorities import host_bundle, named_bundle
 from builder.errors import UnreachableError
 
 _AGAIN = frozenset({408, 429, 500, 502, 503, 504})
@@ -32,7 +32,6 @@ _TOO_MANY_REQUESTS = 429
 _OVER = "the time for it is over"
 _CHUNK = 64 * 1024
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3}[ \w-]*)")
-_CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,14 +196,14 @@ class Transport:
         return bytes(body)
 
     def _certificates(self) -> str | bool:
-        for name in _CERTIFICATE_VARIABLES:
-            if path := self._environ.get(name):
-                if not Path(path).exists():
-                    msg = f"the certificate bundle {path!r} that {name} names is not there"
-                    raise UnreachableError(msg, hint=f"correct or unset {name}")
-                return path
-        system = ssl.get_default_verify_paths().cafile
-        return system if system and Path(system).is_file() else True
+        named = named_bundle(self._environ)
+        if named is None:
+            return host_bundle() or True
+        variable, path = named
+        if not Path(path).exists():
+            msg = f"the certificate bundle {path!r} that {variable} names is not there"
+            raise UnreachableError(msg, hint=f"correct or unset {variable}")
+        return path
 
     def _proxies(self, url: str) -> Mapping[str, str]:
         """Return the proxy for a URL as requests takes it; loopback is never asked through one."""

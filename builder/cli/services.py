@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from builder.adapters.authorities import host_bundle, named_bundle
 from builder.adapters.base_facts import EngineBaseReader
 from builder.adapters.clock import SystemClock
 from builder.adapters.contexts import ContextFolders
@@ -50,8 +52,10 @@ class Services:
 
     @cached_property
     def pip(self) -> PipConfig:
-        """The configuration of pip on this host."""
-        return read_pip_config(self.environment.variables)
+        """The configuration of pip on this host; where it names no certificates, those that pip trusts without."""
+        config = read_pip_config(self.environment.variables)
+        named = named_bundle(self.environment.variables)
+        return config if config.cert else replace(config, cert=named[1] if named else host_bundle())
 
     @cached_property
     def index(self) -> PackageIndex:
