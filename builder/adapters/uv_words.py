@@ -37,6 +37,7 @@ _ADVICE = re.compile(r"By default, uv will only consider .*? in which they were 
 _CONCLUSION = ", we can conclude that your requirements are unsatisfiable"
 _CAUSE = re.compile(r"(?:cause:\s*|\bBecause\b)(?P<text>.*?)(?=\n\s*hint:|\Z)", re.DOTALL)
 _NETWORK = "look at the network, the proxy and pip's configuration (pip config list), then run the same command again"
+_TRUST = "add its authority to this host's certificates, or name it with cert in pip's configuration (pip config list)"
 _CREDENTIALS = "put them into ~/.netrc, or into the index's URL in pip's configuration"
 
 
@@ -81,7 +82,7 @@ def failure(output: str, question: Question) -> ImgbuildError:
             return error
     first = said.details[0].removeprefix("error: ") if said.details else "it printed nothing"
     msg = f"uv could not resolve the packages: {first}"
-    return ProgramError(msg, hint="the lines below are uv's own; imgbuild doctor shows what this host has", details=said.details)
+    return ProgramError(msg, hint="the lines above are uv's own; report them if they make no sense", details=said.details)
 
 
 def conflicts(question: Question) -> list[str]:
@@ -223,7 +224,10 @@ def _gone(said: _Said) -> ImgbuildError | None:
 def _unreachable(said: _Said) -> ImgbuildError | None:
     if not any(sign in said.text for sign in _NOT_ASKED):
         return None
-    return UnreachableError(f"the package index at {_host(said)} could not be asked", hint=_NETWORK, details=said.details)
+    reason = said.last.partition(" (os error")[0]
+    hint = _TRUST if "certificate" in reason else _NETWORK
+    msg = f"the package index at {_host(said)} could not be asked: {_phrase(reason)}"
+    return UnreachableError(msg, hint=hint, details=said.details)
 
 
 def _host(said: _Said) -> str:

@@ -338,7 +338,11 @@ DOWN = """error: Request failed after 3 retries in 9.1s
   cause: dns error
 """
 LINKS = """error: Failed to read `--find-links` URL: http://127.0.0.1:1/x
-  cause: Connection refused
+  cause: Connection refused (os error 111)
+"""
+UNTRUSTED = """error: Failed to fetch: https://proxied.example/simple/numpy/
+  cause: client error (Connect)
+  cause: invalid peer certificate: UnknownIssuer
 """
 UNAUTHORISED = """error: No solution found when resolving dependencies
   cause: Because numpy was not found.
@@ -349,8 +353,8 @@ hint: An index URL (https://priv.example/simple) could not be queried due to a l
 @pytest.mark.parametrize(
     ("stderr", "message"),
     [
-        (DOWN, "the package index at down.example could not be asked"),
-        (LINKS, "the package index at 127.0.0.1:1 could not be asked"),
+        (DOWN, "the package index at down.example could not be asked: dns error"),
+        (LINKS, "the package index at 127.0.0.1:1 could not be asked: connection refused"),
         (UNAUTHORISED, "the package index at priv.example wants credentials and got none it takes (401)"),
     ],
 )
@@ -359,6 +363,12 @@ def test_an_index_that_cannot_be_asked_is_not_an_answer(stderr: str, message: st
     assert isinstance(error, UnreachableError)
     assert error.message == message
     assert "secret" not in "".join(error.details)
+
+
+def test_a_certificate_of_an_authority_that_is_not_trusted() -> None:
+    error = failed(UNTRUSTED, "numpy")
+    assert error.message.endswith("at proxied.example could not be asked: invalid peer certificate: UnknownIssuer")
+    assert "this host's certificates" in (error.hint or "")
 
 
 def test_no_answer_in_time_is_unreachable() -> None:
