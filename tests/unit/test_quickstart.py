@@ -52,8 +52,7 @@ def root_of_debian(host: Host) -> Host:
     words = Path("/etc/os-release").read_text()
     if "ID=debian" not in words and "ID=ubuntu" not in words:
         pytest.skip("podman is installed on Debian and Ubuntu only")
-    installed = "echo 'Status: install ok installed'"
-    host.programs |= {"id": "echo 0", "podman": ONLY_OWN, "dpkg": installed}
+    host.programs |= {"id": "echo 0", "podman": ONLY_OWN, "dpkg-query": "printf installed"}
     return host
 
 
@@ -92,6 +91,7 @@ def test_root_gets_podman_with_settings_in_the_checkout(root_of_debian: Host) ->
     assert 'runtime = "runc"' in settings
     assert 'cgroup_manager = "cgroupfs"' in settings
     assert f'graphroot = "{state}/storage"' in (state / "storage.conf").read_text()
+    assert "installing" not in done.stderr
 
 
 def test_a_second_run_keeps_to_the_settings_of_the_first(root_of_debian: Host) -> None:
@@ -101,10 +101,28 @@ def test_a_second_run_keeps_to_the_settings_of_the_first(root_of_debian: Host) -
 
 
 def test_what_is_installed_is_named_first(root_of_debian: Host) -> None:
-    root_of_debian.programs |= {"dpkg": NO}
+    root_of_debian.programs |= {"dpkg-query": NO, "apt-get": "for n in {1..40}; do echo line $n; done; exit 0"}
     done = root_of_debian.run()
-    assert done.returncode != 0
+    assert done.returncode == 0
     assert "installing this release's podman: podman buildah runc netavark" in done.stderr
+    assert "line" not in done.stderr
+
+
+def test_a_package_that_was_removed_is_installed_again(root_of_debian: Host) -> None:
+    gone = '[ "${@: -1}" = runc ] && printf config-files || printf installed'
+    root_of_debian.programs |= {"dpkg-query": gone, "apt-get": YES}
+    assert "installing this release's podman: runc\n" in root_of_debian.run().stderr
+
+
+def test_an_install_that_fails_blocks_and_shows_the_end_of_apts_words(root_of_debian: Host) -> None:
+    root_of_debian.programs |= {"dpkg-query": NO, "apt-get": "for n in {1..40}; do echo line $n; done; exit 100"}
+    done = root_of_debian.run()
+    log = root_of_debian.root / ".state" / "quickstart" / "apt.log"
+    assert (done.returncode, done.stdout) == (8, "")
+    assert "line 26\n" in done.stderr
+    assert "line 25\n" not in done.stderr
+    assert f"could not be installed; all of apt's words are in {log}" in done.stderr
+    assert "line 1\n" in log.read_text()
 
 
 def test_a_podman_that_runs_nothing_blocks(root_of_debian: Host) -> None:
