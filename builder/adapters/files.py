@@ -22,6 +22,7 @@ _DRAFT = ".new"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 _STREAM = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
+_IN_THE_WAY = {errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
 _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
@@ -49,7 +50,7 @@ def readable_bytes(count: int) -> str:
 
 @contextlib.contextmanager
 def disk_errors(doing: str, *, needed: int | None = None) -> Iterator[None]:
-    """Turn a full disk, or a place that may not be written, into ``HostBlockedError``.
+    """Turn a full disk, and a place that may not or cannot be written, into ``HostBlockedError``.
 
     ``doing`` completes the sentence "the disk is full while …"; ``needed`` is how many bytes the
     step takes, where that is known.
@@ -57,7 +58,8 @@ def disk_errors(doing: str, *, needed: int | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = f" ({error.filename})" if error.filename else ""
+        named = error.filename2 or error.filename
+        place = f" ({named})" if named and str(named) not in doing else ""
         if error.errno in _FULL:
             need = f"; it needs {readable_bytes(needed)}" if needed is not None else ""
             msg = f"the disk is full while {doing}{place}{need}"
@@ -67,6 +69,9 @@ def disk_errors(doing: str, *, needed: int | None = None) -> Iterator[None]:
             raise HostBlockedError(
                 msg, hint="give this user the right to write there, then run the same command again"
             ) from error
+        if error.errno in _IN_THE_WAY:
+            msg = f"something is in the way while {doing}{place}: {error.strerror}"
+            raise HostBlockedError(msg, hint="move it away, or name another place") from error
         raise
 
 

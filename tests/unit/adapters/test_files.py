@@ -104,6 +104,17 @@ def test_a_place_that_may_not_be_written_is_the_hosts_fault() -> None:
         write()
 
 
+def test_something_in_the_way_is_the_hosts_fault(tmp_path: Path) -> None:
+    with pytest.raises(HostBlockedError, match=rf"^something is in the way while writing {tmp_path}: Is a directory$"):
+        files.write_atomically(tmp_path, b"text")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(HostBlockedError, match=r"something is in the way while writing .*: Not a directory"):
+        files.write_atomically(tmp_path / "file" / "below" / "it", b"text")
+    with pytest.raises(HostBlockedError, match=r"something is in the way while writing .*: File name too long"):
+        files.write_atomically(tmp_path / ("x" * 300), b"text")
+
+
 def test_other_errors_pass() -> None:
     def write() -> None:
         raise FileNotFoundError(errno.ENOENT, "no such file")
