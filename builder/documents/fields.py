@@ -127,6 +127,8 @@ def choice(*names: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         value = word(text)
+        if value not in names and len(names) == 1:
+            refuse(f"{shown(value)} can only be {names[0]!r} here", f"write {names[0]}, or remove the key")
         if value not in names:
             refuse(f"{shown(value)} is none of {', '.join(names)}", did_you_mean(value, names))
         return value

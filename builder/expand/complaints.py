@@ -6,6 +6,7 @@ from builder.documents.matrix import Reading, distinct
 from builder.documents.text import mend
 from builder.errors import Complaint, DocumentError
 from builder.expand.cells import cells_of
+from builder.expand.exclude import lost_values
 from builder.expand.settings import setting_complaints
 from builder.model.matrix import Expansion, Matrix
 
@@ -30,7 +31,10 @@ def expand(matrix: Matrix) -> Expansion:
 
 
 def lint(reading: Reading) -> tuple[Complaint, ...]:
-    """Return all complaints about a matrix file: those of its reading, and those of its cells where they are known."""
-    if reading.matrix is None or not reading.cells_known:
+    """Return all complaints about a matrix file: those of its reading, and those of its cells as far as they are known."""
+    if reading.matrix is None:
         return reading.complaints
+    if not reading.cells_known:
+        fields = {complaint.where.field for complaint in reading.complaints}
+        return distinct(reading.complaints, lost_values(reading.matrix, fields))
     return distinct(reading.complaints, examine(reading.matrix)[1])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
 from builder.documents.suggest import nearest, shown
 from builder.errors import Complaint
 from builder.expand.patterns import PatternIndex
-from builder.model.axis import AxisValue
-from builder.model.matrix import Exclude, ExcludedCell, Matrix
+from builder.model.axis import AxisValue, PatternError, matches
+from builder.model.matrix import Axis, Exclude, ExcludedCell, Matrix
 
 Values = tuple[tuple[str, AxisValue], ...]
 """Axes and values of one cell, in the order written."""
@@ -70,19 +70,47 @@ class Remaining:
 
     def _dead(self, exclude: Exclude) -> Complaint:
         """Return the complaint about an exclude that matches no cell, with the value that was probably meant."""
-        for axis in self._matrix.axes:
-            pattern = exclude.pattern.get(axis.name)
-            if pattern is None or any(self._possible(exclude, axis.name, value) for value in axis.values):
-                continue
-            close = nearest(pattern.text, [known for value in axis.values for known in (value.text, value.name) if known])
-            hint = (
-                f"did you mean {close!r}?" if close else f"values of the axis: {', '.join(value.text for value in axis.values)}"
-            )
-            message = f"this exclude matches no cell: {shown(pattern.text)} is no value of the axis {axis.name!r}"
-            return Complaint(where=exclude.value_where.get(axis.name, exclude.where), message=message, hint=hint)
+        lost = _lost_value(exclude, self._matrix.axes)
+        if lost is not None:
+            return lost
         unknown = next((name for name in exclude.pattern if name not in {axis.name for axis in self._matrix.axes}), None)
         message = "this exclude matches no cell" + (f": there is no axis {shown(unknown)}" if unknown else "")
         return Complaint(where=exclude.where, message=message, hint="remove it, or correct its values")
 
-    def _possible(self, exclude: Exclude, axis: str, value: AxisValue) -> bool:
-        return bool(self._index.of(axis, value).possible >> self._matrix.exclude.index(exclude) & 1)
+
+def lost_values(matrix: Matrix, fields: Collection[str]) -> Iterator[Complaint]:
+    """Yield the complaint about each exclude that names no value of an axis, where the cells are not known.
+
+    ``fields`` are those that are complained about already: nothing is said of their axes and excludes.
+    """
+    axes = [axis for axis in matrix.axes if not any(_within(field, axis.where.field) for field in fields)]
+    for exclude in matrix.exclude:
+        if not any(_within(field, exclude.where.field) for field in fields):
+            lost = _lost_value(exclude, axes)
+            if lost is not None:
+                yield lost
+
+
+def _within(field: str, whole: str) -> bool:
+    return field == whole or field.startswith((f"{whole}.", f"{whole}["))
+
+
+def _lost_value(exclude: Exclude, axes: Sequence[Axis]) -> Complaint | None:
+    """Return the complaint about the first value of an exclude that is no value of its axis."""
+    for axis in axes:
+        pattern = exclude.pattern.get(axis.name)
+        if pattern is None or any(_may_match(pattern, value) for value in axis.values):
+            continue
+        close = nearest(pattern.text, [known for value in axis.values for known in (value.text, value.name) if known])
+        hint = f"did you mean {close!r}?" if close else f"values of the axis: {', '.join(value.text for value in axis.values)}"
+        message = f"this exclude matches no cell: {shown(pattern.text)} is no value of the axis {axis.name!r}"
+        return Complaint(where=exclude.value_where.get(axis.name, exclude.where), message=message, hint=hint)
+    return None
+
+
+def _may_match(pattern: AxisValue, value: AxisValue) -> bool:
+    """Return whether a pattern matches, or may by a guess."""
+    try:
+        return matches(pattern, value)
+    except PatternError:
+        return True

@@ -209,3 +209,15 @@ def test_ten_thousand_cells_in_half_a_second() -> None:
     expansion, found = examine(matrix)
     assert time.process_time() - begin < 2.0
     assert (len(expansion.cells), len(expansion.excluded), found) == (10_000 - 810, 810, ())
+
+
+def test_a_value_of_no_axis_is_said_beside_other_mistakes_of_the_axes() -> None:
+    matrix = {
+        "python": ["3.11", ">=3.12"],
+        "exclude": [{"stack": "cudaa"}, {"stak": "cuda", "stack": "nope"}, {"python": "3.13"}, {"stack": "cpu"}],
+    }
+    assert complaints(matrix) == [
+        ("matrix.python[1]", "'>=3.12' is not a Python version such as 3.12"),
+        ("matrix.exclude[0].stack", "this exclude matches no cell: 'cudaa' is no value of the axis 'stack'"),
+        ("matrix.exclude[1].stak", "there is no axis 'stak'"),
+    ]
