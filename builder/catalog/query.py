@@ -110,11 +110,14 @@ class Catalog:
         """Return the images of one file of ``image_files``."""
         return self._records.images(file)
 
+    def images_named(self, reference: ImageReference) -> tuple[Image, ...]:
+        """Return the images of a name, whatever their tags."""
+        images = (image for file in self.image_files() for image in self.images_of(file))
+        return tuple(image for image in images if image.reference.name == reference.name)
+
     def image(self, reference: ImageReference) -> Image | None:
         """Return the image of a name and tag, whatever its digest; ``None`` when the catalog does not know it."""
-        wanted = (reference.name, reference.tag)
-        images = (image for file in self.image_files() for image in self.images_of(file))
-        return next((image for image in images if (image.reference.name, image.reference.tag) == wanted), None)
+        return next((image for image in self.images_named(reference) if image.reference.tag == reference.tag), None)
 
     def accelerators(self, vendor: str) -> tuple[Accelerator, ...]:
         """Return all accelerators of a vendor."""

@@ -268,6 +268,11 @@ def _inside(asked: Asked, wheel: Wheel, reference: ImageReference, known: Image 
     if asked.python is None:
         text = f"which Python {reference} has is not known before it is read; add a python axis"
         return [refuses("BAS004", text, wheel.source)]
+    siblings = catalog.images_named(reference) if known is None else ()
+    sibling = next((image for image in siblings if image.framework == asked.framework_name), None)
+    if sibling is not None:
+        text = f"{reference.name} holds {asked.framework_name} already, and which release {reference} has is not in the catalog"
+        return [refuses("BAS005", text, sibling.source)]
     distribution = catalog.distribution(known.os) if known and known.os else catalog.distribution_image(reference)
     if distribution is None:
         text = f"what {reference} holds is not in the catalog; its Python and C library are read when it is locked"

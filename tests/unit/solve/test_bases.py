@@ -51,6 +51,14 @@ def test_a_vendor_image_that_holds_something_else(framework: str, stack: str, py
     assert (cell.candidate is None) is (stack == "cpu")
 
 
+@pytest.mark.parametrize("image", ["nvcr.io/nvidia/pytorch:25.07-py3", f"nvcr.io/nvidia/pytorch@sha256:{'0' * 64}"])
+def test_no_wheel_is_put_over_a_vendor_framework_of_unknown_release(image: str) -> None:
+    cell = one("pytorch==2.9.*", "cuda==13.*", "3.12", base=f'["{image}"]')
+    assert cell.variant is None
+    assert [reason.rule for reason in cell.reasons] == ["BAS005"]
+    assert f"which release {image} has is not in the catalog" in cell.reasons[0].text
+
+
 def test_a_stack_image_by_name_gets_the_wheel_of_its_series() -> None:
     cell = one("pytorch==2.9.1", "cuda", "3.12", base=f'["{CUDA}"]')
     assert cell.variant is not None
