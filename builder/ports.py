@@ -42,6 +42,11 @@ class ProcessRunner(Protocol):
         """End every child now, and refuse new ones."""
         ...
 
+    @property
+    def stopping(self) -> bool:
+        """Whether ``stop`` was called: for what waits without a program."""
+        ...
+
 
 class Engine(Protocol):
     """Builds, keeps and runs images."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builder import ports
+from builder.adapters.engine_failures import Log, step_failure
 from builder.errors import (
     BuildFailedError,
     HostBlockedError,
@@ -92,6 +93,10 @@ class FakeProcesses:
     def stop(self) -> None:
         self.stopped.set()
 
+    @property
+    def stopping(self) -> bool:
+        return self.stopped.is_set()
+
     @staticmethod
     def interrupted() -> InterruptedRunError:
         return InterruptedRunError("interrupted", hint="run the same command again to go on")
@@ -161,13 +166,13 @@ class FakeEngine:
 
     def _run_step(self, step: str, request: BuildRequest, on_line: Callable[[str], None]) -> None:
         answer = self.steps.get(step, Answer())
-        done = self.processes.play(answer, ["RUN", step], request.seconds, on_line)
+        log = Log(on_line)
+        done = self.processes.play(answer, ["RUN", step], request.seconds, log)
         if done.timed_out:
             msg = f"{request.variant} did not build within {request.seconds} seconds and was ended"
             raise BuildFailedError(msg, hint="raise 'seconds' under 'limits' in the matrix")
         if done.code:
-            msg = f"{request.variant} did not build at the step {'RUN ' + step!r}: exit code: {done.code}"
-            raise BuildFailedError(msg, hint="see the log", details=tuple((done.stdout + done.stderr).splitlines()))
+            raise step_failure(request, f"RUN {step}", f"exit code: {done.code}", tuple(log.lines), log)
 
     def inspect(self, reference: str) -> ImageInfo | None:
         return self.images.get(reference)

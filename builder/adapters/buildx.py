@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from types import MappingProxyType
 
 from packaging.version import Version
 
+from builder.adapters.docker_daemon import error_text
 from builder.adapters.engine_failures import Log, cannot_run, disk_full, registry_failure, step_failure, too_slow
 from builder.errors import HostBlockedError, ImgbuildError
 from builder.model.build import BuildRequest, Completed
 from builder.model.oci import Digest
 
 MINIMUM = Version("0.10")
-ENV: Mapping[str, str] = MappingProxyType({"BUILDX_NO_DEFAULT_ATTESTATIONS": "1", "DOCKER_CLI_HINTS": "false", "NO_COLOR": "1"})
-"""What every docker program of ours runs with."""
 _VERSION = re.compile(r"\bv?(?P<version>[0-9]+\.[0-9]+(?:\.[0-9]+)?)")
 _STEP = re.compile(r"^ > \[[^\]]*?[0-9]+/[0-9]+\] (?P<step>.*?):?\s*$", re.MULTILINE)
+_FAILED = re.compile(r"#(?P<number>[0-9]+) ERROR: ")
 _EXIT = re.compile(r"did not complete successfully: (?P<why>.*)", re.DOTALL)
 _BASE = ("failed to resolve source metadata", "failed to authorize", "pull access denied", "failed to copy: httpReadSeeker")
 _GONE = re.compile(
@@ -61,7 +60,7 @@ def built_digests(metadata: Path) -> tuple[Digest, Digest] | None:
 def build_error(request: BuildRequest, done: Completed, log: Log, *, root: str, gone: HostBlockedError | None) -> ImgbuildError:
     """Return why a build failed; ``gone`` is what the daemon said when it was asked afterwards, ``root`` its folder."""
     if done.timed_out:
-        return too_slow(request, "docker", log)
+        return too_slow(request, log)
     if gone is not None:
         return stopped_answering(request, str(gone), log)
     if log.disk_full is not None:
@@ -74,7 +73,16 @@ def build_error(request: BuildRequest, done: Completed, log: Log, *, root: str, 
     elif found is None and exited is None and _GONE.search(said):
         found = stopped_answering(request, said, log)
     steps = _STEP.findall(done.stderr)
-    return found or step_failure(request, "docker", steps[-1] if steps else None, exited["why"] if exited else said, log)
+    ended = exited["why"] if exited else said
+    return found or step_failure(request, steps[-1] if steps else "", ended, _written(log.lines), log)
+
+
+def _written(lines: Iterable[str]) -> list[str]:
+    """Return what the step that failed wrote, without BuildKit's number and time before each line."""
+    lines = list(lines)
+    failed = [match["number"] for line in lines if (match := _FAILED.match(line))]
+    own = re.compile(rf"#{failed[-1]} [0-9]+\.[0-9]+ (?P<text>.*)") if failed else None
+    return [match["text"] for line in lines if own and (match := own.fullmatch(line))]
 
 
 def stopped_answering(request: BuildRequest, said: str, log: Log) -> HostBlockedError:
@@ -84,16 +92,3 @@ def stopped_answering(request: BuildRequest, said: str, log: Log) -> HostBlocked
         hint="start the Docker daemon again, and run the same command again; images that were finished are kept",
         details=log.end,
     )
-
-
-def error_text(stderr: str) -> str:
-    """Return docker's own message: what follows the last ``ERROR:`` or ``docker:`` at the start of a line."""
-    at = max(
-        f"\n{stderr}".rfind(f"\n{word}") for word in ("ERROR: ", "docker: ", "Error response from daemon: ", "Cannot connect")
-    )
-    if at < 0:
-        return ""
-    text = stderr[at:].strip()
-    for word in ("ERROR: ", "docker: ", "Error response from daemon: ", "failed to solve: "):
-        text = text.removeprefix(word)
-    return text.partition("\nSee 'docker")[0].strip()

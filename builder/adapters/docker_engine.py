@@ -1,7 +1,8 @@
 """Docker behind the port: builds through buildx, keeps and runs images.
 
-Everything goes through the ``docker`` program: it alone knows the user's contexts, ssh hosts and
-credential helpers, and BuildKit.
+The ``docker`` program builds, pulls, imports and runs: it alone has BuildKit and the user's
+credential helpers, it shows progress as its users know it, and ending it ends what it does. The
+daemon is asked about itself and its images through the SDK where that reaches it.
 """
 
 from __future__ import annotations
@@ -16,14 +17,25 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from packaging.version import Version
 
 from builder.adapters import buildx, saved_image
+from builder.adapters.docker_daemon import (
+    ENV,
+    SECONDS,
+    Daemon,
+    DaemonByProgram,
+    DaemonRefusedError,
+    error_text,
+    last_line,
+    says_absent,
+)
+from builder.adapters.docker_endpoint import find_endpoint
 from builder.adapters.engine_failures import Log, by_hand, disk_full, is_disk_full, registry_failure
 from builder.adapters.files import cache_root, disk_errors
-from builder.adapters.image_json import digest_from, first_object, image_info, parsed, refuse_other_platform
+from builder.adapters.image_json import digest_from, image_info, parsed, refuse_other_platform
 from builder.adapters.owner import PREFIX, end_orphans, left_behind, new_name
 from builder.adapters.process import LocalProcesses
 from builder.errors import BuildFailedError, HostBlockedError, ImgbuildError, MismatchError, ProgramError, UsageError
@@ -32,9 +44,10 @@ from builder.model.oci import Digest, ImageReference, Platform
 from builder.ports import ProcessRunner
 
 MINIMUM = Version("20.10")
-_ASK_SECONDS = 60.0
+_TIDY_SECONDS = 5.0
 _PULL_SECONDS = 3600.0
 _ENGINE_FAILED = 125
+T = TypeVar("T")
 _SAVE = 'docker image save "$1" | "$2" "$3" "$4" "$5"'
 
 
@@ -57,6 +70,7 @@ class DockerEngine:
         self._lock = threading.Lock()
         self._swept = False
         self._containerd: bool | None = None
+        self._daemon: Daemon | None = None
         self._ids = _KnownIds(self._environ)
 
     @property
@@ -66,12 +80,11 @@ class DockerEngine:
 
     def version(self) -> str:
         """Return the daemon's and buildx's versions; ``HostBlockedError`` when one does not answer or is too old."""
-        info = self._info()
-        engine = str(info.get("ServerVersion", ""))
+        engine = str(self._info().get("ServerVersion", ""))
         _require("docker", engine, MINIMUM)
-        done = self._ask("buildx", "version")
+        done = self._processes.run(["docker", "buildx", "version"], env=ENV, seconds=SECONDS)
         if done.code != 0:
-            msg = f"docker {engine} answers, but has no buildx: {_last_line(done.stderr)!r}"
+            msg = f"docker {engine} answers, but has no buildx: {last_line(done.stderr)!r}"
             raise HostBlockedError(
                 msg,
                 hint="install it (apt-get install docker-buildx, or docker-buildx-plugin from Docker), or use --engine podman",
@@ -97,9 +110,10 @@ class DockerEngine:
         try:
             metadata = folder / "metadata.json"
             argv = buildx.arguments(request, metadata)
-            done = self._processes.run(argv, env=buildx.ENV, seconds=request.seconds, on_line=log)
+            done = self._processes.run(argv, env=ENV, seconds=request.seconds, on_line=log)
             if done.timed_out or done.code != 0:
-                raise buildx.build_error(request, done, log, root=self._root(), gone=self._gone())
+                gone, root = (None, "") if done.timed_out else self._state()
+                raise buildx.build_error(request, done, log, root=root, gone=gone)
             digests = buildx.built_digests(metadata)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -120,12 +134,7 @@ class DockerEngine:
 
         ``digest`` is ``None`` with Docker's classic image store, which keeps no manifests.
         """
-        done = self._ask("image", "inspect", reference)
-        if done.code != 0:
-            if _absent(done.stderr):
-                return None
-            raise self._failure(done, f"docker could not look at {reference!r}")
-        found = first_object(done.stdout, "docker image inspect")
+        found = self._ask(lambda daemon: daemon.image(reference), f"docker could not look at {reference!r}")
         if found is None:
             return None
         target = digest_from(found["Id"])
@@ -133,15 +142,15 @@ class DockerEngine:
             return image_info(found, image_id=target, digest=None)
         info = image_info(found, image_id=target, digest=target)
         manifest, config = self._ids.get(target) or self._read_saved(target, info.platform)
-        return replace(info, image_id=config, digest=manifest, size=self._unpacked_size(str(target)) or info.size)
+        return replace(info, image_id=config, digest=manifest, size=self._unpacked_size(target) or info.size)
 
     def pull(self, reference: ImageReference, platform: Platform, *, on_line: Callable[[str], None]) -> ImageInfo:
         """Pull one platform of an image, by its digest where it has one."""
         name = str(replace(reference, tag=None) if reference.digest else reference)
         argv = ["docker", "pull", "--platform", str(platform), name]
-        done = self._processes.run(argv, env=buildx.ENV, seconds=_PULL_SECONDS, on_line=on_line)
+        done = self._processes.run(argv, env=ENV, seconds=_PULL_SECONDS, on_line=on_line)
         if done.code != 0 or done.timed_out:
-            said = buildx.error_text(done.stderr)
+            said = error_text(done.stderr)
             raise registry_failure(said, repr(name), self.name) or self._failure(done, f"docker could not pull {name!r}")
         image = self.inspect(name)
         if image is None:
@@ -153,7 +162,7 @@ class DockerEngine:
     def import_rootfs(self, tar: Path, tag: str, platform: Platform) -> ImageInfo:
         """Make a one-layer image of a root file system tar and tag it."""
         argv = ["docker", "import", "--platform", str(platform), str(tar), tag]
-        done = self._processes.run(argv, env=buildx.ENV, seconds=_PULL_SECONDS)
+        done = self._processes.run(argv, env=ENV, seconds=_PULL_SECONDS)
         image = self.inspect(tag) if done.code == 0 else None
         if image is None:
             raise self._failure(done, f"docker could not import {str(tar)!r}")
@@ -170,7 +179,7 @@ class DockerEngine:
         argv = ["docker", "run", "--name", name, *_run_arguments(request), request.image, *request.argv]
         done: Completed | None = None
         try:
-            done = self._processes.run(argv, env=buildx.ENV, stdin=request.stdin, seconds=request.seconds, on_line=on_line)
+            done = self._processes.run(argv, env=ENV, stdin=request.stdin, seconds=request.seconds, on_line=on_line)
         finally:
             if done is None or done.timed_out or done.code == _ENGINE_FAILED or done.code < 0:
                 self._remove_containers([name])
@@ -182,50 +191,48 @@ class DockerEngine:
 
     def _refuse_engine_failure(self, request: RunRequest, done: Completed) -> None:
         """Raise when it was docker, and not the program in the container, that ended with docker's own code."""
-        said = buildx.error_text(done.stderr)
-        if _absent(said):
+        said = error_text(done.stderr)
+        if says_absent(said):
             msg = f"docker has no image {request.image!r}"
             raise MismatchError(msg, hint="build it first: imgbuild matrix build")
         if "error waiting for container" in done.stderr or "error during connect" in said:
-            msg = f"docker does not answer any more: {said or _last_line(done.stderr)!r}"
-            raise self._gone() or HostBlockedError(msg, hint="start the Docker daemon again, and run the same command again")
+            msg = f"docker does not answer any more: {said or last_line(done.stderr)!r}"
+            raise self._state()[0] or HostBlockedError(msg, hint="start the Docker daemon again, and run the same command again")
         if said:
             raise self._failure(done, f"docker could not run a container of {request.image!r}")
 
     def remove(self, reference: str) -> None:
         """Remove a tag, and the image with its last one; no error when it is not there."""
-        done = self._ask("image", "rm", reference)
-        if done.code != 0 and not _absent(done.stderr):
-            raise self._failure(done, f"docker could not remove {reference!r}")
+        self._ask(lambda daemon: daemon.remove_image(reference), f"docker could not remove {reference!r}")
 
-    def _ask(self, *words: str) -> Completed:
-        return self._processes.run(["docker", *words], env=buildx.ENV, seconds=_ASK_SECONDS)
+    def _reach(self) -> Daemon:
+        """Return the way to ask the daemon that the ``docker`` program would talk to."""
+        if self._daemon is None:
+            endpoint = find_endpoint(self._processes, self._environ)
+            endpoint.knock()
+            if endpoint.suits_sdk(self._environ):
+                from builder.adapters.docker_sdk import DaemonBySdk  # noqa: PLC0415 - slow; podman's users never need it
 
-    def _info(self, processes: ProcessRunner | None = None) -> Mapping[str, Any]:
-        argv = ["docker", "info", "--format", "{{json .}}"]
-        done = (processes or self._processes).run(argv, env=buildx.ENV, seconds=_ASK_SECONDS)
-        found = {}
-        if done.stdout.strip().startswith("{"):
-            found = parsed(done.stdout, "docker info")
-        errors: Sequence[str] = found.get("ServerErrors") or ()
-        if done.timed_out or errors or not found.get("ServerVersion"):
-            said = "nothing within a minute" if done.timed_out else "; ".join(errors) or _last_line(done.stderr)
-            msg = f"docker does not answer: {said!r}"
-            raise HostBlockedError(msg, hint="start the Docker daemon, check DOCKER_HOST, or use --engine podman")
-        return found
+                self._daemon = DaemonBySdk(endpoint, self._processes)
+            else:
+                self._daemon = DaemonByProgram(self._processes)
+        return self._daemon
 
-    def _gone(self) -> HostBlockedError | None:
-        """Return why the daemon does not answer, ``None`` when it does."""
+    def _ask(self, question: Callable[[Daemon], T], what: str) -> T:
         try:
-            self._info(self._cleanup)
-        except HostBlockedError as error:
-            return error
-        return None
+            return question(self._reach())
+        except DaemonRefusedError as refused:
+            raise self._refusal(what, refused.said, refused.argv) from refused
 
-    def _root(self) -> str:
-        with contextlib.suppress(ImgbuildError):
-            return str(self._info(self._cleanup).get("DockerRootDir", ""))
-        return ""
+    def _info(self) -> Mapping[str, Any]:
+        return self._reach().info()
+
+    def _state(self) -> tuple[HostBlockedError | None, str]:
+        """Return why the daemon does not answer, ``None`` when it does, and the folder it keeps its images in."""
+        try:
+            return None, str(self._info().get("DockerRootDir", ""))
+        except HostBlockedError as error:
+            return error, ""
 
     def _keeps_manifests(self) -> bool:
         """Whether this is Docker's containerd image store, which names images by manifest."""
@@ -238,7 +245,7 @@ class DockerEngine:
         """Return the digests of manifest and config, read out of the saved image: slow, and kept."""
         script = str(Path(saved_image.__file__))
         argv = ["sh", "-c", _SAVE, "sh", str(target), sys.executable, script, str(target), str(platform)]
-        done = self._processes.run(argv, env=buildx.ENV, seconds=_PULL_SECONDS)
+        done = self._processes.run(argv, env=ENV, seconds=_PULL_SECONDS)
         found = parsed(done.stdout, "docker image save") if done.stdout.strip() else None
         if not found:
             raise self._failure(done, f"docker's image {str(target)!r} has no manifest for {platform}")
@@ -246,10 +253,9 @@ class DockerEngine:
         self._ids.add(*digests, target=target)
         return digests
 
-    def _unpacked_size(self, reference: str) -> int:
+    def _unpacked_size(self, target: Digest) -> int:
         """Return the bytes of all layers, unpacked; the containerd store itself names the packed size."""
-        done = self._ask("history", "--human=false", "--format", "{{.Size}}", reference)
-        return sum(int(word) for word in done.stdout.split() if word.isdecimal())
+        return sum(self._ask(lambda daemon: daemon.layer_sizes(str(target)), f"docker could not look at {str(target)!r}"))
 
     def _sweep_once(self) -> None:
         """End and remove what killed processes of ours left: containers, builds, folders."""
@@ -259,7 +265,7 @@ class DockerEngine:
             self._swept = True
         argv = ["docker", "ps", "--all", "--filter", f"name={PREFIX}", "--format", "{{.Names}}"]
         with contextlib.suppress(ImgbuildError):
-            names = self._cleanup.run(argv, env=buildx.ENV, seconds=_ASK_SECONDS).stdout.split()
+            names = self._processes.run(argv, env=ENV, seconds=SECONDS).stdout.split()
             self._remove_containers([name for name in names if left_behind(name)])
         end_orphans("docker")
         for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
@@ -269,17 +275,18 @@ class DockerEngine:
     def _remove_containers(self, names: Sequence[str]) -> None:
         for name in names:
             with contextlib.suppress(ImgbuildError):
-                self._cleanup.run(["docker", "rm", "--force", "--volumes", name], env=buildx.ENV, seconds=_ASK_SECONDS)
+                self._cleanup.run(["docker", "rm", "--force", "--volumes", name], env=ENV, seconds=_TIDY_SECONDS)
 
     def _failure(self, done: Completed, what: str) -> ImgbuildError:
-        """Return the error for a call that should not have failed."""
-        gone = self._gone()
-        if gone is not None:
-            return gone
-        said = buildx.error_text(done.stderr) or _last_line(done.stderr) or f"it ended with code {done.code}"
+        """Return the error for a program that should not have failed."""
+        said = error_text(done.stderr) or last_line(done.stderr) or f"it ended with code {done.code}"
+        return self._state()[0] or self._refusal(what, said, done.argv)
+
+    def _refusal(self, what: str, said: str, argv: Sequence[str]) -> ImgbuildError:
+        """Return the error for something that the daemon, which answers, did not do."""
         if is_disk_full(said):
-            return disk_full(self.name, self._root(), said)
-        return ProgramError(f"{what}: {said}", hint=by_hand(done))
+            return disk_full(self.name, self._state()[1], said)
+        return ProgramError(f"{what}: {said}", hint=by_hand(argv))
 
 
 class _KnownIds:
@@ -327,15 +334,6 @@ def _require(program: str, text: str, minimum: Version) -> None:
     if version < minimum:
         msg = f"{program} is {text}, {minimum} or newer is needed"
         raise HostBlockedError(msg, hint=f"install a newer {program}, or use --engine podman")
-
-
-def _absent(text: str) -> bool:
-    return "no such image" in text.lower()
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1].strip()[-300:] if lines else ""
 
 
 def _refuse_mirrors(request: BuildRequest) -> None:

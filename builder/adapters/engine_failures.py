@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from builder.adapters.build_causes import Remedy, brief_step, find_cause
 from builder.errors import BuildFailedError, HostBlockedError, ImgbuildError, MismatchError, UnreachableError
-from builder.model.build import BuildRequest, Completed
+from builder.model.build import BuildRequest
 
 DETAIL_LINES = 20
+_KEPT_LINES = 400
 _DISK_FULL = re.compile(r"no space left on device|disk quota exceeded|not enough (?:free )?disk space", re.IGNORECASE)
 _ABSENT = re.compile(
     r"manifest unknown|manifest for \S+ not found|name unknown|name_unknown|does not exist|no matching manifest"
@@ -36,19 +38,19 @@ _CANNOT_RUN = re.compile(
 
 
 class Log:
-    """Hands lines on, and keeps the last of them and every line that matches ``mark``."""
+    """Hands lines on, and keeps the last that are not blank, and the group of every line that matches ``mark``."""
 
     def __init__(self, on_line: Callable[[str], None] | None, mark: re.Pattern[str] | None = None) -> None:
         self._on_line = on_line
         self._mark = mark
         self.marked: list[str] = []
-        self._last: deque[str] = deque(maxlen=DETAIL_LINES)
+        self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self.disk_full: str | None = None
 
     def __call__(self, line: str) -> None:
         """Take one line."""
         if line.strip():
-            self._last.append(line)
+            self.lines.append(line)
         if self.disk_full is None and _DISK_FULL.search(line):
             self.disk_full = line.strip()
         if self._mark is not None and (match := self._mark.fullmatch(line)):
@@ -59,7 +61,7 @@ class Log:
     @property
     def end(self) -> tuple[str, ...]:
         """The last lines."""
-        return tuple(self._last)
+        return tuple(self.lines)[-DETAIL_LINES:]
 
 
 def disk_full(engine: str, where: str, line: str, details: tuple[str, ...] = ()) -> HostBlockedError:
@@ -72,9 +74,9 @@ def disk_full(engine: str, where: str, line: str, details: tuple[str, ...] = ())
     )
 
 
-def by_hand(done: Completed) -> str:
+def by_hand(argv: Sequence[str]) -> str:
     """Return the hint for a call of an engine's program that should not have failed."""
-    words = itertools.takewhile(lambda word: not word.startswith("-"), done.argv[:3])
+    words = itertools.takewhile(lambda word: not word.startswith("-"), argv[:3])
     return f"try {' '.join(words)!r} by hand; if it works there, run the same command again"
 
 
@@ -125,25 +127,31 @@ def cannot_run(text: str, engine: str, details: tuple[str, ...]) -> HostBlockedE
     )
 
 
-def step_failure(request: BuildRequest, engine: str, step: str | None, why: str, log: Log) -> BuildFailedError:
-    """Return the error for a build that failed; ``step`` is the instruction that did, where it is known."""
-    where = f" at the step {step!r}" if step else ""
-    return BuildFailedError(f"{request.variant} did not build{where}: {why}", hint=_look(request, engine), details=log.end)
-
-
-def too_slow(request: BuildRequest, engine: str, log: Log) -> BuildFailedError:
-    """Return the error for a build that was ended by its time limit."""
+def step_failure(request: BuildRequest, step: str, ended: str, lines: Sequence[str], log: Log) -> BuildFailedError:
+    """Return the error for a step that failed: its instruction, empty when not known, how it ended, and what it wrote."""
+    cause = find_cause(step, lines, ended)
+    where = f" (step {brief_step(step)})" if step else ""
+    remedy = Remedy.OFFLINE if cause.remedy is Remedy.NETWORK and not request.network else cause.remedy
     return BuildFailedError(
-        f"{request.variant} did not build within {request.seconds} seconds and was ended",
-        hint=f"raise 'seconds' under 'limits' in the matrix; {_look(request, engine)}",
+        f"{request.variant} did not build: {cause.text}{where}",
+        hint=str(remedy) if remedy is not None else _look(request),
         details=log.end,
     )
 
 
-def _look(request: BuildRequest, engine: str) -> str:
+def too_slow(request: BuildRequest, log: Log) -> BuildFailedError:
+    """Return the error for a build that was ended by its time limit."""
+    return BuildFailedError(
+        f"{request.variant} did not build within {request.seconds} seconds and was ended",
+        hint=f"raise 'seconds' under 'limits' in the matrix; {_look(request)}",
+        details=log.end,
+    )
+
+
+def _look(request: BuildRequest) -> str:
     if request.log is not None:
         return f"the whole log is in {str(request.log)!r}"
-    return f"what {engine} wrote last is below"
+    return "the end of what the engine wrote comes with this error"
 
 
 def _last_part(text: str, limit: int = 300) -> str:

@@ -18,7 +18,7 @@ def first_object(text: str, program: str) -> Mapping[str, Any] | None:
         return None
     if isinstance(found, list) and isinstance(found[0], dict):
         return found[0]
-    raise _not_understood(text, program)
+    raise not_understood(text, program)
 
 
 def parsed(text: str, program: str) -> Any:  # noqa: ANN401 - JSON of another program
@@ -26,7 +26,7 @@ def parsed(text: str, program: str) -> Any:  # noqa: ANN401 - JSON of another pr
     try:
         return json.loads(text)
     except ValueError as error:
-        raise _not_understood(text, program) from error
+        raise not_understood(text, program) from error
 
 
 def image_info(found: Mapping[str, Any], *, image_id: Digest, digest: Digest | None) -> ImageInfo:
@@ -66,7 +66,8 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _not_understood(text: str, program: str) -> ProgramError:
+def not_understood(text: str, program: str) -> ProgramError:
+    """Return the error for an answer of a program that is not what it should be."""
     return ProgramError(
         f"{program!r} answered something that is not understood: {text.strip()[:200]!r}",
         hint="run the same program by hand; it may be a wrapper or a version we do not know",

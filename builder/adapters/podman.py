@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -42,6 +42,7 @@ _ASK_SECONDS = 60.0
 _PULL_SECONDS = 3600.0
 _ENGINE_FAILED = 125
 _STEP = re.compile(r'building at STEP "(?P<step>.*?)": (?P<why>.*)', re.DOTALL)
+_BEGUN = re.compile(r"(?:\[[0-9]+/[0-9]+\] )?STEP [0-9]+/[0-9]+: ")
 _NOT_KNOWN = re.compile(r"image not known|no such image|no such object", re.IGNORECASE)
 _LAYER = re.compile(r"--> (?P<layer>(?:Using cache )?[0-9a-f]{11,64})\s*")
 
@@ -234,7 +235,7 @@ class PodmanEngine:
 
     def _build_error(self, request: BuildRequest, done: Completed, log: Log) -> ImgbuildError:
         if done.timed_out:
-            return too_slow(request, self.name, log)
+            return too_slow(request, log)
         if log.disk_full is not None:
             return disk_full(self.name, self._root(), log.disk_full, log.end)
         said = _error(done) or f"podman ended with code {done.code}"
@@ -245,9 +246,8 @@ class PodmanEngine:
         if match is None:
             self.version()
             what = f"the base of {request.variant}"
-            return registry_failure(said, what, self.name, log.end) or step_failure(request, self.name, None, said, log)
-        why = match["why"].removeprefix("while running runtime: ").removeprefix("error while running runtime: ")
-        return step_failure(request, self.name, match["step"], why, log)
+            return registry_failure(said, what, self.name, log.end) or step_failure(request, "", said, (), log)
+        return step_failure(request, match["step"], match["why"], _written(log.lines), log)
 
     def _failure(self, done: Completed, what: str) -> ImgbuildError:
         """Return the error for a call that should not have failed."""
@@ -255,7 +255,7 @@ class PodmanEngine:
         if is_disk_full(said):
             return disk_full(self.name, self._root(), said)
         self.version()
-        return ProgramError(f"{what}: {said}", hint=by_hand(done))
+        return ProgramError(f"{what}: {said}", hint=by_hand(done.argv))
 
     def _root(self) -> str:
         with contextlib.suppress(ImgbuildError):
@@ -292,6 +292,13 @@ def _error(done: Completed) -> str:
     """Return podman's own message: what follows the last ``Error:`` at the start of a line."""
     _, found, message = f"\n{done.stderr}".rpartition("\nError: ")
     return message.strip() if found else ""
+
+
+def _written(lines: Iterable[str]) -> list[str]:
+    """Return what the last step wrote."""
+    lines = list(lines)
+    begin = max((number for number, line in enumerate(lines, 1) if _BEGUN.match(line)), default=0)
+    return [line for line in lines[begin:] if not line.startswith(("Error: building at STEP", "Error: error building at STEP"))]
 
 
 def _refuse_mirrors(request: BuildRequest) -> None:

@@ -325,6 +325,11 @@ class LocalProcesses:
             for child in tuple(self._children):
                 child.end(at_once=self._stops > 1)
 
+    @property
+    def stopping(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._stops > 0
+
     def _start(self, argv: Sequence[str], env: Mapping[str, str] | None, cwd: Path | None, stdin: bytes | None) -> _Child:
         inherited = os.environ if self._environ is None else self._environ  # noqa: TID251 - adapters may read it
         process = None

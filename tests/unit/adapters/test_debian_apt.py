@@ -46,6 +46,10 @@ class FakeApt:
     def stop(self) -> None:
         pass
 
+    @property
+    def stopping(self) -> bool:
+        return False
+
 
 def apt(tmp_path: Path, processes: FakeApt) -> Apt:
     sources = (
@@ -244,9 +248,7 @@ def test_a_package_may_be_in_the_other_archive(tmp_path: Path) -> None:
     assert downloads.asked == [f"{MAIN}/{deb().path}", f"{SECURE}/{deb().path}"]
 
 
-@pytest.mark.parametrize(
-    "why", ["404  Not Found [IP: 192.0.2.80 80]", "Hash Sum mismatch", "File has unexpected size (8 != 7)"]
-)
+@pytest.mark.parametrize("why", ["404  Not Found [IP: 192.0.2.80 80]", "Hash Sum mismatch", "File has unexpected size (8 != 7)"])
 def test_a_package_that_is_gone(tmp_path: Path, why: str) -> None:
     with pytest.raises(MismatchError, match=r"no longer has what the lock names: bash 5\+x") as caught:
         fetch(tmp_path, Downloads([], why), deb())

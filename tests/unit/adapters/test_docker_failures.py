@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from builder.adapters import buildx
+from builder.adapters.docker_daemon import error_text
 from builder.adapters.engine_failures import Log
 from builder.errors import BuildFailedError, HostBlockedError, ImgbuildError, MismatchError, UnreachableError
 from builder.model.build import BuildRequest, Completed
@@ -54,7 +55,7 @@ def failed(stderr: str, *, gone: HostBlockedError | None = None, timed_out: bool
 def test_a_failed_step_is_named_with_its_exit_code_and_the_log(text: str) -> None:
     error = failed(text)
     assert isinstance(error, BuildFailedError)
-    assert error.message == "v did not build at the step 'RUN echo one &&   false': exit code: 1"
+    assert error.message == "v did not build: it ended with code 1, and its last line was 'one' (step RUN echo one && false)"
     assert error.hint == "the whole log is in 'logs/v.log'"
     assert "#5 0.067 one" in error.details
     assert "" not in error.details
@@ -136,14 +137,15 @@ def test_a_host_that_cannot_run_containers_is_blocked() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'ERROR: failed to solve: failed to compute cache key: failed to calculate checksum of ref x::y: "/nothere": not found\n',
         "ERROR: failed to solve: dockerfile parse error on line 3: unknown instruction: BADCMD\n",
+        "ERROR: failed to solve: no build stage in current context\n",
     ],
 )
 def test_other_failures_are_said_as_docker_said_them(text: str) -> None:
     error = failed(text)
     assert isinstance(error, BuildFailedError)
     assert error.message == "v did not build: " + text.strip().removeprefix("ERROR: failed to solve: ")
+    assert error.hint == "the whole log is in 'logs/v.log'"
 
 
 def test_a_time_limit_names_the_setting() -> None:
@@ -162,7 +164,7 @@ def test_a_time_limit_names_the_setting() -> None:
     ],
 )
 def test_dockers_own_message_is_found(stderr: str, text: str) -> None:
-    assert buildx.error_text(stderr) == text
+    assert error_text(stderr) == text
 
 
 def test_one_call_builds_one_image_without_network_and_attestations() -> None:

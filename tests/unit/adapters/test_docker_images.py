@@ -21,6 +21,7 @@ from builder.model.build import RunRequest
 from tests.fakes import Answer, FakeProcesses
 
 MANIFEST, CONFIG, OTHER, INDEX = (f"sha256:{letter * 64}" for letter in "abcd")
+BY_PROGRAM = Answer(stdout=json.dumps({"Endpoints": {"docker": {"Host": "ssh://builder@host"}}}))  # only the program reaches it
 
 
 def inspected(identifier: str) -> Answer:
@@ -32,6 +33,7 @@ def docker(tmp_path: Path, *, driver: str, saved: Answer | None = None) -> tuple
     info = {"ServerVersion": "26.1.5", "DriverStatus": [["driver-type", driver]]}
     processes = FakeProcesses(
         {
+            ("docker", "context", "inspect"): BY_PROGRAM,
             ("docker", "info"): Answer(stdout=json.dumps(info)),
             ("docker", "image", "inspect"): inspected(MANIFEST if "containerd" in driver else CONFIG),
             ("docker", "history"): Answer(stdout="0\n20480\n2002944\n"),

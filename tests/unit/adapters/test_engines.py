@@ -12,6 +12,8 @@ from builder.model.matrix import EngineName
 from tests.fakes import Answer, FakeProcesses
 
 NO_DAEMON = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
+CONTEXT = ("docker", "context", "inspect")
+BY_PROGRAM = Answer(stdout=json.dumps({"Endpoints": {"docker": {"Host": "ssh://builder@host"}}}))  # the SDK is not asked
 DOCKER = ("docker", "info")
 BUILDX = ("docker", "buildx", "version")
 PODMAN = ("podman", "info")
@@ -31,7 +33,7 @@ BUILDX_OK = Answer(stdout="github.com/docker/buildx 0.13.1+ds1 0.13.1+ds1-3\n")
 
 
 def test_auto_is_docker_with_buildx_when_it_answers() -> None:
-    processes = FakeProcesses({DOCKER: docker_info(), BUILDX: BUILDX_OK, PODMAN: podman_info()})
+    processes = FakeProcesses({CONTEXT: BY_PROGRAM, DOCKER: docker_info(), BUILDX: BUILDX_OK, PODMAN: podman_info()})
     engine = find_engine(EngineName.AUTO, processes, {})
     assert (engine.name, engine.version()) == ("docker", "26.1.5+dfsg1, buildx 0.13.1+ds1")
 
@@ -47,12 +49,12 @@ def test_auto_is_docker_with_buildx_when_it_answers() -> None:
     ],
 )
 def test_auto_is_podman_when_docker_does_not_answer_or_is_too_old(info: Answer, buildx: Answer) -> None:
-    processes = FakeProcesses({DOCKER: info, BUILDX: buildx, PODMAN: podman_info()})
+    processes = FakeProcesses({CONTEXT: BY_PROGRAM, DOCKER: info, BUILDX: buildx, PODMAN: podman_info()})
     assert find_engine(EngineName.AUTO, processes, {}).name == "podman"
 
 
 def test_when_nothing_answers_it_is_said_what_each_said_and_how_to_get_one() -> None:
-    processes = FakeProcesses({DOCKER: Answer(stdout=json.dumps({"ServerErrors": [NO_DAEMON]}), code=1)})
+    processes = FakeProcesses({CONTEXT: BY_PROGRAM, DOCKER: Answer(stdout=json.dumps({"ServerErrors": [NO_DAEMON]}), code=1)})
     with pytest.raises(HostBlockedError) as caught:
         find_engine(EngineName.AUTO, processes, {})
     assert caught.value.message == "no container engine answers here, and images are built and run by one"
@@ -75,7 +77,7 @@ def test_an_engine_asked_for_by_name_is_not_replaced_by_the_other() -> None:
 )
 def test_what_is_wrong_with_docker_is_said_with_both_numbers(answer: Answer, message: str) -> None:
     with pytest.raises(HostBlockedError) as caught:
-        find_engine(EngineName.DOCKER, FakeProcesses({DOCKER: answer, BUILDX: BUILDX_OK}), {})
+        find_engine(EngineName.DOCKER, FakeProcesses({CONTEXT: BY_PROGRAM, DOCKER: answer, BUILDX: BUILDX_OK}), {})
     assert caught.value.message == message
     assert caught.value.hint
 
@@ -83,7 +85,7 @@ def test_what_is_wrong_with_docker_is_said_with_both_numbers(answer: Answer, mes
 def test_a_missing_buildx_is_said_with_the_package() -> None:
     buildx = Answer(stderr="docker: 'buildx' is not a docker command.\n", code=1)
     with pytest.raises(HostBlockedError, match=r"docker 26\.1\.5\+dfsg1 answers, but has no buildx") as caught:
-        find_engine(EngineName.DOCKER, FakeProcesses({DOCKER: docker_info(), BUILDX: buildx}), {})
+        find_engine(EngineName.DOCKER, FakeProcesses({CONTEXT: BY_PROGRAM, DOCKER: docker_info(), BUILDX: buildx}), {})
     assert "apt-get install docker-buildx" in (caught.value.hint or "")
 
 
@@ -122,7 +124,7 @@ def test_graft_is_not_built_yet() -> None:
 
 
 def test_a_stop_is_not_taken_for_an_engine_that_does_not_answer() -> None:
-    processes = FakeProcesses({DOCKER: docker_info(), BUILDX: BUILDX_OK})
+    processes = FakeProcesses({CONTEXT: BY_PROGRAM, DOCKER: docker_info(), BUILDX: BUILDX_OK})
     processes.stop()
     with pytest.raises(InterruptedRunError):
         find_engine(EngineName.AUTO, processes, {})
