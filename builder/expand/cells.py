@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from builder.documents.suggest import shown
 from builder.errors import Complaint, Where
@@ -13,12 +14,18 @@ from builder.model.matrix import Axis, Cell, Expansion, Matrix
 NEEDED = ("framework", "stack", "python")
 """The axes that every cell must have."""
 
+MAX_CELLS = 100_000
+"""Cells of a product that are made at most, before ``exclude``."""
+
 
 def cells_of(matrix: Matrix) -> tuple[Expansion, list[Complaint]]:
     """Return the cells of a matrix in the order of the product, those that ``include`` adds last, and complaints.
 
     The last axis varies fastest.
     """
+    crowd = _too_many(matrix)
+    if crowd is not None:
+        return Expansion(cells=(), excluded=()), [crowd]
     remaining = Remaining(matrix)
     includes = Includes(matrix.include, matrix.axes)
     values = [includes.extended(cell) for cell in remaining.cells]
@@ -34,6 +41,17 @@ def cells_of(matrix: Matrix) -> tuple[Expansion, list[Complaint]]:
         *_unreachable(matrix, cells),
     ]
     return Expansion(cells=tuple(cells), excluded=tuple(remaining.excluded)), complaints
+
+
+def _too_many(matrix: Matrix) -> Complaint | None:
+    """Return the complaint about a product that nobody can mean, and that would fill the memory."""
+    number = prod(len(axis.values) for axis in matrix.axes)
+    if number <= MAX_CELLS:
+        return None
+    message = f"the axes make {number:,} cells, and more than {MAX_CELLS:,} are not made"
+    return Complaint(
+        where=axes_place(matrix), message=message, hint="make several matrices of it, or write single cells under include:"
+    )
 
 
 def axes_place(matrix: Matrix) -> Where:

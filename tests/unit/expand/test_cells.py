@@ -221,3 +221,10 @@ def test_a_value_of_no_axis_is_said_beside_other_mistakes_of_the_axes() -> None:
         ("matrix.exclude[0].stack", "this exclude matches no cell: 'cudaa' is no value of the axis 'stack'"),
         ("matrix.exclude[1].stak", "there is no axis 'stak'"),
     ]
+
+
+def test_a_product_that_nobody_can_mean() -> None:
+    own = {f"own{number}": [f"v{value}" for value in range(10)] for number in range(8)}
+    before = time.perf_counter()
+    assert complaints(own) == [("matrix", "the axes make 400,000,000 cells, and more than 100,000 are not made")]
+    assert time.perf_counter() - before < 5
