@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from builder.model.axis import AxisValue
+from builder.model.oci import LINUX_AMD64
 from builder.model.plan import Plan, PlannedCell, Variant
 from builder.model.verdict import Decision, Effect, Reason, Source, Verdict
 
@@ -85,7 +86,7 @@ def _cell(planned: PlannedCell, sources: Sources) -> Iterator[str]:
         yield from (f"    {reason.text} {sources.mark(reason)}" for reason in planned.reasons)
     else:
         yield f"  {variant.id}"
-        yield f"    from {variant.base.reference} ({variant.base.label}){_with(variant)}"
+        yield f"    from {variant.base.reference} ({variant.base.label}){_with(variant)}{_for(variant)}"
     yield from _targets(planned, sources)
     if planned.not_applicable:
         yield f"    not for {', '.join(planned.not_applicable)}"
@@ -98,6 +99,11 @@ def _with(variant: Variant) -> str:
     if not variant.pip or variant.base.frameworks:
         return ""
     return f" with {variant.pip[0].partition(' ;')[0]}"
+
+
+def _for(variant: Variant) -> str:
+    """Return the platforms, where they are not the usual one."""
+    return "" if variant.platforms == (LINUX_AMD64,) else f" for {' '.join(map(str, variant.platforms))}"
 
 
 def _targets(planned: PlannedCell, sources: Sources) -> Iterator[str]:
@@ -137,6 +143,7 @@ def _cell_json(planned: PlannedCell) -> dict[str, object]:
         "candidate": planned.candidate,
         "tags": [] if planned.variant is None else list(planned.variant.tags),
         "base": None if planned.variant is None else str(planned.variant.base.reference),
+        "platforms": [] if planned.variant is None else [str(platform) for platform in planned.variant.platforms],
         "reasons": [reason_json(reason) for reason in planned.reasons],
         "verdicts": {name: decision_json(decision) for name, decision in planned.verdicts.items()},
         "not_applicable": list(planned.not_applicable),

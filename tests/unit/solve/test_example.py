@@ -207,6 +207,7 @@ def test_json_has_the_shape_others_build_on(example: Plan) -> None:
     reason = first["verdicts"]["a100"]["reasons"][0]
     assert (reason["rule"], reason["effect"], sorted(reason["source"])) == ("DRV004", "conditions", ["checked", "title", "url"])
     assert first["not_applicable"] == ["mi300x", "gaudi3", "cpu"]
+    assert first["platforms"] == ["linux/amd64"]
     assert document["cells"][3]["variant"] is None
     assert document["excluded"][0]["reason"] == "our NVIDIA hosts are on Python 3.12"
 
@@ -218,3 +219,8 @@ def test_text_tells_the_same(example: Plan) -> None:
     assert "    h100  supported    driver 580.95.05 runs cuda 13.0.2 natively [DRV001, 1]" in lines
     assert "excluded by your matrix:" in lines
     assert any(line.startswith("  1  CUDA Toolkit release notes") for line in lines)
+
+
+def test_text_names_platforms_that_are_not_the_usual_one() -> None:
+    both = planned(EXAMPLE + "platforms: [linux/amd64, linux/arm64]\n")
+    assert "    from nvcr.io/nvidia/pytorch:25.10-py3 (vendor) for linux/amd64 linux/arm64" in plan_lines(both)
