@@ -25,7 +25,7 @@ lint: venv ## ruff, mypy, and the floors
 	@failed=0; for tool in "ruff check" "ruff format --check" mypy lint-imports; do $(BIN)/$$tool || failed=1; done; exit $$failed
 
 bench: venv ## the numbers the README claims, measured on this machine
-	@$(BIN)/python tests/bench/run.py
+	@if tests/lab/lab status >/dev/null 2>&1; then tests/lab/lab run -- $(BIN)/python tests/bench/run.py; else $(BIN)/python tests/bench/run.py; fi
 
 lab-up: ## engines, a registry and stand-in bases on loopback, for tests (Debian, root)
 	@tests/lab/lab up --classic

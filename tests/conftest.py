@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ("tests.lab.fixtures",)
+
+# No example is timed: a machine may be slow. In CI the examples are the same every time, so that a failure can be had again.
+settings.register_profile("imgbuild", deadline=None, derandomize=os.environ.get("CI") == "true")
+settings.load_profile("imgbuild")
 
 SWITCHES = ("engine", "lab", "network", "process")
 
