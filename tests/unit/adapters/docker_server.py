@@ -14,7 +14,7 @@ from socketserver import BaseServer, TCPServer, ThreadingMixIn, UnixStreamServer
 from typing import Any
 
 HANGS = object()
-VERSION = {"ApiVersion": "1.45", "MinAPIVersion": "1.24"}
+VERSION = {"ApiVersion": "1.44", "MinAPIVersion": "1.24"}
 
 
 class Script:

@@ -55,10 +55,10 @@ def test_questions_and_answers(address: str, script: Script) -> None:
     daemon.remove_image(IMAGE)
     assert [line.partition("?")[0] for line in script.asked] == [
         "GET /version",
-        "GET /v1.45/info",
-        f"GET /v1.45/images/{IMAGE}/json",
-        f"GET /v1.45/images/{IMAGE}/history",
-        f"DELETE /v1.45/images/{IMAGE}",
+        "GET /v1.44/info",
+        f"GET /v1.44/images/{IMAGE}/json",
+        f"GET /v1.44/images/{IMAGE}/history",
+        f"DELETE /v1.44/images/{IMAGE}",
     ]
 
 
