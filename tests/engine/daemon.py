@@ -15,9 +15,14 @@ ANSWER_SECONDS = 30.0
 
 
 class OwnDocker:
-    """dockerd with the lab's settings and programs, in a network namespace, folders and a socket of its own."""
+    """dockerd with the lab's settings and programs, and folders and a socket of its own.
 
-    def __init__(self, lab: Path, data: Path | None = None) -> None:
+    It has a network namespace of its own, where nothing can be reached, or with ``online`` this
+    host's, for pulling; its containers never have a network.
+    """
+
+    def __init__(self, lab: Path, data: Path | None = None, *, online: bool = False) -> None:
+        self._command = [] if online else ["unshare", "--net"]
         self._folder = Path(tempfile.mkdtemp(prefix="ib"))  # short, for the sockets below it
         self._data = data if data is not None else self._folder / "data"
         self._socket = self._folder / "d.sock"
@@ -42,7 +47,7 @@ class OwnDocker:
         self._end_containerd()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                ["unshare", "--net", "dockerd", "--config-file", str(self._config)],
+                [*self._command, "dockerd", "--config-file", str(self._config)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -92,9 +97,14 @@ def end_steps(command: bytes) -> None:
             os.kill(int(path.parent.name), signal.SIGKILL)
 
 
-def _unmount_below(folder: Path) -> None:
+def mounts_below(folder: Path) -> list[str]:
+    """Return what is mounted below a folder, innermost first."""
     points = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
-    for point in sorted((point for point in points if point.startswith(f"{folder}/")), reverse=True):
+    return sorted((point for point in points if point.startswith(f"{folder}/")), reverse=True)
+
+
+def _unmount_below(folder: Path) -> None:
+    for point in mounts_below(folder):
         subprocess.run(["umount", "--lazy", point], check=True)
 
 
