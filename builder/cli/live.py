@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Sequence
 from threading import Lock
+from typing import NamedTuple
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from builder.cli.reporters import PlainReporter, duration, outcome_line
@@ -15,7 +17,10 @@ from builder.model.event import Event, LogLine, Note, Progress, StageFinished, S
 from builder.model.evidence import Status
 
 _STYLES = {Status.PASSED: "green", Status.FAILED: "bold red", Status.SKIPPED: "yellow", Status.ABORTED: "red"}
-_WIDTH_OF_LOG = 72
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\\\)|[\x00-\x1f\x7f-\x9f]")
+"""What would move the cursor or change colours; a log may hold anything."""
+_GAP = "  "
+_NARROWEST_SUBJECT = 10
 
 
 class LiveReporter:
@@ -26,7 +31,7 @@ class LiveReporter:
         self._lock = Lock()
         self._working: dict[str, tuple[float, str, str]] = {}
         self._last: dict[str, str] = {}
-        self._live = Live(console=self._console, get_renderable=self._table, transient=True, refresh_per_second=4)
+        self._live = Live(console=self._console, get_renderable=lambda: _Rows(self._rows()), transient=True, refresh_per_second=4)
         self._live.start()
 
     def report(self, event: Event) -> None:
@@ -43,8 +48,9 @@ class LiveReporter:
             case Progress():
                 started = self._working.get(event.subject, (time.monotonic(), "", ""))[0]
                 self._working[event.subject] = (started, event.stage.value, event.text)
+                self._last.pop(event.subject, None)
             case LogLine():
-                self._last[event.subject] = event.text[:_WIDTH_OF_LOG]
+                self._last[event.subject] = _CONTROL.sub(" ", event.text).strip() or self._last.get(event.subject, "")
             case VariantFinished():
                 self._working.pop(event.outcome.variant, None)
                 self._last.pop(event.outcome.variant, None)
@@ -58,10 +64,45 @@ class LiveReporter:
             case StageStarted():
                 pass
 
-    def _table(self) -> Table:
-        table = Table.grid(padding=(0, 2))
+    def _rows(self) -> list[_Row]:
+        """Return the work in hand. Called while rich holds its own lock, so that it takes none of ours."""
         now = time.monotonic()
-        for subject, (started, stage, text) in list(self._working.items()):
-            last = self._last.get(subject, "")
-            table.add_row(stage, subject, duration(now - started), Text(text), Text(last, style="dim", overflow="ellipsis"))
-        return table
+        return [
+            _Row(stage, subject, duration(now - started), self._last.get(subject) or text)
+            for subject, (started, stage, text) in list(self._working.items())
+        ]
+
+
+class _Row(NamedTuple):
+    """What is done for one subject, and the last line of its log where there is one."""
+
+    stage: str
+    subject: str
+    seconds: str
+    text: str
+
+
+class _Rows:
+    """Rows of one line each, whatever the width: the text is cut first, then the middle of the subject."""
+
+    def __init__(self, rows: Sequence[_Row]) -> None:
+        self._rows = rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render for the width that the terminal has now."""
+        del console
+        stage, subject, seconds = (max((len(row[at]) for row in self._rows), default=0) for at in range(3))
+        subject = min(subject, max(options.max_width - stage - seconds - 2 * len(_GAP), _NARROWEST_SUBJECT))
+        for row in self._rows:
+            cells = (f"{row.stage:{stage}}", f"{_middle(row.subject, subject):{subject}}", f"{row.seconds:>{seconds}}", "")
+            line = Text(_GAP.join(cells), no_wrap=True).append(row.text, style="dim")
+            line.truncate(options.max_width, overflow="ellipsis")
+            yield line
+
+
+def _middle(text: str, width: int) -> str:
+    """Return a text of at most ``width`` letters: variants differ at both ends of their ids."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"

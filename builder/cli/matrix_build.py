@@ -110,9 +110,6 @@ def finish(loaded: Loaded, state: StateFolder, outcomes: Sequence[Outcome], watc
         width = shutil.get_terminal_size((110, 24)).columns
         emit(text(table_now(loaded, state), width))
         emit(f"\n{outcomes_text(outcomes, width)}")
-        for outcome in outcomes:
-            if outcome.status in {Status.FAILED, Status.ABORTED} and outcome.log:
-                tell(f"log of {outcome.variant}: {outcome.log}")
     if watch.received.error is not None:
         raise watch.received.error
     code = exit_code(outcomes)

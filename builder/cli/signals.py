@@ -16,6 +16,8 @@ _ERRORS: dict[int, type[ImgbuildError]] = {
     signal.SIGHUP: TerminatedRunError,
 }
 _AT_ONCE = "error: ended at once; what is left over goes with the next run\n"
+_SHOW_CURSOR = "\x1b[?25h"
+"""The live view hides it."""
 
 
 class Received:
@@ -39,7 +41,7 @@ def stopping(stop: Callable[[], None]) -> Iterator[Received]:
         stop()
         if received.error is not None:
             with suppress(OSError):
-                os.write(2, _AT_ONCE.encode())
+                os.write(2, f"{_SHOW_CURSOR if os.isatty(2) else ''}{_AT_ONCE}".encode())
             os._exit(kind.exit_code)
         word = "interrupted" if number == signal.SIGINT else "told to end"
         received.error = kind(f"the run was {word}", hint="run the same command again: what had ended is kept")

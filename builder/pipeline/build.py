@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from builder.errors import ImgbuildError, InterruptedRunError, SmokeTestFailedError, TerminatedRunError
 from builder.model.build import ImageInfo
-from builder.model.event import VariantFinished
+from builder.model.event import Note, VariantFinished
 from builder.model.evidence import Evidence, Outcome, Status
 from builder.model.matrix import Matrix, Target, Tier
 from builder.model.oci import Digest
@@ -69,6 +69,7 @@ def run_all(job: Job, tools: Tools) -> tuple[Outcome, ...]:
         except (InterruptedRunError, TerminatedRunError) as error:
             ending = error
             tools.stopped.set()
+            tools.reporter.report(Note(text=f"{error.message}: ending what runs; a second time ends it at once", warning=True))
             pool.shutdown(wait=True, cancel_futures=True)
             _collect_done(futures, outcomes)
     ordered = []

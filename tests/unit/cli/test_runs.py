@@ -188,6 +188,7 @@ def test_a_signal_ends_the_run_in_order(
     last = json.loads(out)["outcomes"][-1]
     assert got == code
     assert (last["status"], last["exit_code"]) == ("aborted", code)
+    assert "ending what runs; a second time ends it at once" in err
     assert "run the same command again" in err
     assert signal.getsignal(number) is before
 
