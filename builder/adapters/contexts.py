@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from builder.adapters.files import disk_errors
+from builder.adapters.scratch import scratch_folder
 from builder.errors import MismatchError
 
 
@@ -33,23 +34,25 @@ class ContextFolders:
 
 
 def write_context(rendered: Mapping[str, bytes], large: Mapping[str, Path], folder: Path) -> None:
-    """Make ``folder`` hold exactly these files; what was there before is removed.
+    """Make ``folder`` hold exactly these files, or leave it as it was; what was there before is removed.
 
     Large files become hard links (copies where the cache is on another file system). A path that
     leaves the folder is refused with ``MismatchError``; a full disk is ``HostBlockedError``.
     """
-    with disk_errors(f"writing the build context {folder}"):
-        if folder.exists():
-            shutil.rmtree(folder)
-        folder.mkdir(parents=True)
+    with disk_errors(f"writing the build context {folder}"), scratch_folder(folder.parent) as scratch:
+        draft = scratch / folder.name
+        draft.mkdir()
         for path, data in rendered.items():
-            _inside(folder, path).write_bytes(data)
+            _inside(draft, path).write_bytes(data)
         for path, source in large.items():
-            place = _inside(folder, path)
+            place = _inside(draft, path)
             try:
                 os.link(source, place)
             except OSError:
                 shutil.copyfile(source, place)
+        if folder.exists():
+            shutil.rmtree(folder)
+        draft.replace(folder)
 
 
 def _inside(folder: Path, path: str) -> Path:
