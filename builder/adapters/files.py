@@ -23,7 +23,6 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 _STREAM = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 _IN_THE_WAY = {errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
-_NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 def cache_root(environment: Mapping[str, str]) -> Path:
@@ -116,19 +115,6 @@ def _draft(target: Path) -> Path:
         if left_behind(left.name.removeprefix(begin).removesuffix(_DRAFT)):
             left.unlink(missing_ok=True)
     return target.parent / f"{begin}{new_name()}{_DRAFT}"
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Make ``target`` the same file as ``source``: a hard link, or a copy where there can be no link."""
-    with disk_errors(f"placing {target}"):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)
-        try:
-            os.link(source, target)
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            shutil.copyfile(source, target)
 
 
 def sha256_of(path: Path) -> str:

@@ -43,7 +43,7 @@ def end_orphans(program: str) -> None:
 
 
 def _is_orphan(program: str, argv: list[str]) -> bool:
-    if len(argv) < 2 or Path(argv[0]).name != program or argv[1] not in {"build", "buildx", "run"}:  # noqa: PLR2004
+    if len(argv) < 2 or Path(argv[0]).name != program or argv[1] not in {"build", "buildx", "run"}:  # noqa: PLR2004 - a program and its verb
         return False
     return any(left_behind(match[0]) for word in argv for match in _NAME.finditer(word))
 

@@ -60,11 +60,6 @@ class Catalog:
         self._aliases: dict[str, dict[str, str]] = {}
         self._spellings: dict[str, dict[str, list[str]]] = {}
 
-    @property
-    def files_read(self) -> tuple[str, ...]:
-        """Which files were parsed so far, in order, such as ``stacks/cuda``."""
-        return tuple(self._records.folder.read)
-
     def stack_names(self) -> tuple[str, ...]:
         """Return every stack's canonical name."""
         return self._records.folder.names("stacks")
@@ -135,10 +130,6 @@ class Catalog:
         if vendor not in self._models:
             self._models[vendor] = {accelerator.name: accelerator for accelerator in self.accelerators(vendor)}
         return self._models[vendor].get(name)
-
-    def by_arch(self, arch: str) -> tuple[Accelerator, ...]:
-        """Return every accelerator of an arch such as ``sm_90``."""
-        return tuple(a for vendor in self.vendor_names() for a in self.accelerators(vendor) if a.arch == arch)
 
     def drivers(self, numbering: str) -> Drivers | None:
         """Return what is known about one way of numbering drivers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from packaging.version import Version
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
@@ -388,6 +388,3 @@ class VendorFile(File):
     def facts(self) -> Vendor:
         """Return the vendor."""
         return Vendor(name=self.vendor, title=self.title, source=self.from_source(None), words=self.words, licences=self.licences)
-
-
-Raw = Mapping[str, Any]

@@ -282,6 +282,5 @@ DistributionMode = Annotated[
 Accepted = Annotated[str, leaf(choice("accepted"), as_written=True), WithJsonSchema({"enum": ["accepted"]})]
 Size = Annotated[int, PlainValidator(size), WithJsonSchema({"type": ["integer", "string"]})]
 Seconds = Annotated[int, PlainValidator(seconds), WithJsonSchema({"type": ["integer", "string"]})]
-Whole = Annotated[int, PlainValidator(whole), WithJsonSchema({"type": "integer"})]
 Positive = Annotated[int, PlainValidator(positive), WithJsonSchema({"type": "integer", "minimum": 1})]
 Number = Annotated[float, PlainValidator(number), WithJsonSchema({"type": "number"})]

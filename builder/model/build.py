@@ -10,15 +10,6 @@ from builder.model.oci import Digest, Platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextFile:
-    """A large file of a build context: where it is cached, and its hash. ``path`` is relative, with ``/``."""
-
-    path: str
-    source: Path
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedContext:
     """Everything a build reads except large files: path to bytes, ``Dockerfile`` among them.
 

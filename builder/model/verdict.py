@@ -77,11 +77,6 @@ def combine(reasons: Iterable[Reason]) -> Verdict:
     return Verdict.CONDITIONAL if Effect.CONDITIONS in effects else Verdict.SUPPORTED
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict | None:
-    """Return the worst of several verdicts, ``None`` of none."""
-    return min(verdicts, key=lambda verdict: verdict.rank, default=None)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The verdict for one variant on one target, with the reasons and what to do instead."""

@@ -62,13 +62,6 @@ def plan_python(variant: Variant, locked: LockedVariant, base: LockedBase) -> Py
     return Python(interpreter=facts.python, maker=None, pip=pip, system=_needs_flag(facts))
 
 
-def apt_for_python(variant: Variant, base: LockedBase) -> tuple[str, ...]:
-    """Return the Debian packages that a lock has to add beside ``variant.apt``: those that bring a Python where there is none."""
-    if not variant.pip or base.assembled or base.facts.python is not None:
-        return ()
-    return (VENV_PACKAGE,)
-
-
 def requirements(packages: tuple[LockedPackage, ...]) -> bytes:
     """Return the requirements file: every package at its version, with the hash of its file, sorted by name."""
     lines = ["# Every Python package of this image and the hash of its file in wheels/."]

@@ -30,12 +30,12 @@ class Host:
         for name, script in self.programs.items():
             self._write(shims / name, script)
         self._write(self.root / ".venv" / "bin" / "imgbuild", 'echo "imgbuild $* conf=${CONTAINERS_CONF:-none}"')
-        script = self.root / ".ci" / "quickstart"
-        script.parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / ".ci" / "quickstart", script)
+        place = self.root / ".ci" / "quickstart"
+        place.parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / ".ci" / "quickstart", place)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("CONTAINERS_", "DOCKER_"))}
         environ = {**kept, "PATH": f"{shims}:{os.environ['PATH']}"}
-        return subprocess.run([str(script)], env=environ, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run([str(place)], env=environ, capture_output=True, text=True, check=False, timeout=60)
 
     def _write(self, path: Path, script: str) -> None:
         path.write_text(f"#!/bin/bash\n{script}\n")

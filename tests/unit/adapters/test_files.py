@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import tempfile
 import threading
 from pathlib import Path
 from typing import cast
@@ -127,28 +126,6 @@ def test_too_little_room_is_said_before_the_work(tmp_path: Path) -> None:
     files.require_space(tmp_path, 1, "one byte")
     with pytest.raises(HostBlockedError, match=r"and downloading a\.whl needs \d+\.\d GiB"):
         files.require_space(tmp_path, 2**60, "downloading a.whl")
-
-
-def test_a_link_is_the_same_file(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    source.write_bytes(b"wheel")
-    target = tmp_path / "context" / "wheels" / "target"
-    files.link_or_copy(source, target)
-    files.link_or_copy(source, target)
-    assert target.stat().st_ino == source.stat().st_ino
-
-
-def test_where_there_can_be_no_link_there_is_a_copy(tmp_path: Path) -> None:
-    elsewhere = Path("/dev/shm")  # noqa: S108 - a file system of its own on Linux, which is what the test needs
-    if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("this host has no second file system to write to")
-    source = tmp_path / "source"
-    source.write_bytes(b"wheel")
-    with tempfile.TemporaryDirectory(dir=elsewhere) as folder:
-        target = Path(folder) / "target"
-        files.link_or_copy(source, target)
-        assert target.read_bytes() == b"wheel"
-        assert target.stat().st_nlink == 1
 
 
 @given(st.binary(max_size=5000))

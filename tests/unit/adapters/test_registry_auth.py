@@ -43,7 +43,7 @@ _VALUES = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=2
 @given(st.dictionaries(_NAMES, _VALUES, max_size=5), st.randoms(use_true_random=False))
 def test_parameters_come_back_in_any_order(parameters: dict[str, str], random: object) -> None:
     names = list(parameters)
-    random.shuffle(names)  # type: ignore[attr-defined]
+    random.shuffle(names)  # type: ignore[attr-defined]  # hypothesis gives random.Random
     quoted = [f'{name}="' + parameters[name].replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names]
     challenges = parse_challenges("Bearer " + ",".join(quoted))
     assert [dict(one.parameters) for one in challenges] == [parameters]

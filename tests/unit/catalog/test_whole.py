@@ -35,7 +35,7 @@ def test_a_question_about_cuda_reads_cuda_alone() -> None:
     release = fresh.stack_release("cuda", Version("12.8"))
     assert release is not None
     assert fresh.accelerator("nvidia/h100") is not None
-    assert fresh.files_read == ("stacks/cuda", "accelerators/nvidia")
+    assert fresh._records.folder.read == ["stacks/cuda", "accelerators/nvidia"]
 
 
 def test_a_series_means_its_newest_release(catalog: Catalog) -> None:

@@ -94,7 +94,7 @@ def test_the_style_follows_the_surroundings() -> None:
     assert type(choose(ProgressStyle.AUTO, _environment(GITHUB_ACTIONS="true"))) is GithubReporter
     live = choose(ProgressStyle.AUTO, _environment(terminal=True))
     assert type(live).__name__ == "LiveReporter"
-    live.close()  # type: ignore[attr-defined]
+    live.close()  # type: ignore[attr-defined]  # a LiveReporter, as asserted
     assert type(choose(ProgressStyle.QUIET, _environment(terminal=True))) is QuietReporter
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from builder.errors import MismatchError, UnsatisfiableError
 from builder.model.lock import BaseFacts, LockedPackage
-from builder.render.python import apt_for_python
 from tests.golden.build import Case, deb, wheel
 from tests.unit.render.make import ASSEMBLED, DEBIAN, NGC, TRITON, context, instructions, with_facts
 
@@ -69,14 +68,6 @@ def test_a_base_without_python_needs_one_from_the_lock() -> None:
     case = replace(DEBIAN, locked=replace(DEBIAN.locked, debs=(deb("git", "1:2.39.5-0"),)))
     with pytest.raises(MismatchError, match=r"has no Python for .* adds no python3-venv or python3.11-venv"):
         context(case)
-
-
-def test_a_lock_is_told_what_brings_a_python() -> None:
-    wanting = replace(DEBIAN.variant, pip=("onnxruntime-gpu==1.23.2",))
-    assert apt_for_python(wanting, DEBIAN.base) == ("python3-venv",)
-    assert apt_for_python(DEBIAN.variant, DEBIAN.base) == ()
-    assert apt_for_python(wanting, ASSEMBLED.base) == ()
-    assert apt_for_python(wanting, NGC.base) == ()
 
 
 def test_an_assembled_base_without_venv_is_refused() -> None:

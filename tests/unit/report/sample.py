@@ -61,7 +61,7 @@ def row(**changes: object) -> TableRow:
         "notes": ("train was skipped: no data",),
         "disagreement": None,
     }
-    return TableRow(**{**known, **changes})  # type: ignore[arg-type]
+    return TableRow(**{**known, **changes})  # type: ignore[arg-type]  # the fields of the tests' own making
 
 
 def full_table() -> Table:

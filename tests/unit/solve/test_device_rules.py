@@ -43,7 +43,7 @@ def test_nvidia(accelerator: str, version: str, codes: str | None, verdict: Verd
 
 
 def test_a_device_newer_than_the_stack_may_find_code_of_its_major() -> None:
-    device = place("nvidia/gb10", NEW, "cuda", next(iter(catalog().accelerator("nvidia/gb10").platforms)))  # type: ignore[union-attr]
+    device = place("nvidia/gb10", NEW, "cuda", next(iter(catalog().accelerator("nvidia/gb10").platforms)))  # type: ignore[union-attr]  # has a record
     base = subject("cuda", "12.8")
     asked = Subject(stack=base.stack, version=base.version, release=base.release, platform=device.platform)
     decision = judge(asked, device)
@@ -51,7 +51,7 @@ def test_a_device_newer_than_the_stack_may_find_code_of_its_major() -> None:
 
 
 def test_tegra_and_other_parts_do_not_mix() -> None:
-    orin = place("nvidia/jetson-agx-orin", NEW, "cuda", next(iter(catalog().accelerator("nvidia/jetson-agx-orin").platforms)))  # type: ignore[union-attr]
+    orin = place("nvidia/jetson-agx-orin", NEW, "cuda", next(iter(catalog().accelerator("nvidia/jetson-agx-orin").platforms)))  # type: ignore[union-attr]  # has a record
     for codes, rule in (("8.0 8.6", "DEV011"), ("8.7", "DEV002")):
         base = subject("cuda", "12.8", codes=codes)
         asked = Subject(stack=base.stack, version=base.version, release=base.release, code=base.code, platform=orin.platform)
@@ -60,7 +60,7 @@ def test_tegra_and_other_parts_do_not_mix() -> None:
 
 
 def test_thor_was_renamed_and_its_old_code_does_not_carry_over() -> None:
-    thor = place("nvidia/jetson-thor", NEW, "cuda", next(iter(catalog().accelerator("nvidia/jetson-thor").platforms)))  # type: ignore[union-attr]
+    thor = place("nvidia/jetson-thor", NEW, "cuda", next(iter(catalog().accelerator("nvidia/jetson-thor").platforms)))  # type: ignore[union-attr]  # has a record
     base = subject("cuda", "13.0", codes="10.1")
     asked = Subject(stack=base.stack, version=base.version, release=base.release, code=base.code, platform=thor.platform)
     assert "DEV011" in rules(judge(asked, thor), Effect.REFUSES)

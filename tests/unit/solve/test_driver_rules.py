@@ -177,11 +177,11 @@ def test_platforms() -> None:
 
 
 DRIVERS = sorted(
-    {str(release.native_driver) for release in catalog().stack("cuda").releases if release.native_driver}  # type: ignore[union-attr]
-    | {f"{series.name}.10" for series in catalog().drivers("nvidia").series},  # type: ignore[union-attr]
+    {str(release.native_driver) for release in catalog().stack("cuda").releases if release.native_driver}  # type: ignore[union-attr]  # has a record
+    | {f"{series.name}.10" for series in catalog().drivers("nvidia").series},  # type: ignore[union-attr]  # has a record
     key=Version,
 )
-CUDA = [str(release.version) for release in catalog().stack("cuda").releases]  # type: ignore[union-attr]
+CUDA = [str(release.version) for release in catalog().stack("cuda").releases]  # type: ignore[union-attr]  # has a record
 
 
 @given(
