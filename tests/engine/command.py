@@ -159,7 +159,7 @@ def containers(environ: Mapping[str, str], engine: str) -> set[str]:
 
 def partial_files(cache: Path) -> list[Path]:
     """Return everything half-made below a cache folder: parts of downloads, drafts of files, build contexts."""
-    found = [path for pattern in ("*.part", "*.new", "*.draft") for path in cache.rglob(pattern)]
+    found = [path for pattern in ("*.part", "*.new", "imgbuild-*.tmp") for path in cache.rglob(pattern)]
     return [*found, *cache.glob("contexts/*/*")]
 
 

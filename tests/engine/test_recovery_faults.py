@@ -87,6 +87,23 @@ def test_a_daemon_that_dies_in_a_build(place: Place, imgbuild: Imgbuild, index: 
     assert (again.code, again.outcomes[VARIANT]["status"]) == (0, "passed"), again.stderr
 
 
+def test_a_daemon_that_dies_in_a_test(place: Place, imgbuild: Imgbuild, pulling_docker: OwnDocker) -> None:
+    there = imgbuild.within(DOCKER_HOST=pulling_docker.environ["DOCKER_HOST"])
+    matrix = place.matrix("dies-late", **small(f"onnxruntime=={LINGERS}", probes=["import"]))
+    with there.running("matrix", "build", matrix.path, "--json", *ENGINE) as run:
+        run.until_said(": 1 probes")
+        run.until(lambda: any(f"-{run.pid}-" in name for name in containers(there.environ, "docker")))
+        pulling_docker.end(signal.SIGKILL)
+        done = run.ended()
+    assert done.code == 8
+    (outcome,) = done.outcomes.values()
+    assert (outcome["status"], outcome["tier"], outcome["digest"]) == ("failed", None, None)
+    assert "docker does not answer" in outcome["reason"]
+    assert matrix.evidence == []
+    (row,) = there("matrix", "table", matrix.path, "--json").document["rows"]
+    assert (row["tier"], row["digest"]) == ("rendered", None)
+
+
 @pytest.fixture
 def room() -> Iterator[Callable[[Path, int], None]]:
     """Fills a disk until only so many bytes are free; called with a size again it makes that much room."""
@@ -134,10 +151,13 @@ def test_records_on_a_full_disk(place: Place, imgbuild: Imgbuild, small_disk: Pa
     there = Place(folder=small_disk, mark=place.mark, environ=place.environ)
     matrix = there.matrix("records", **small())
     assert imgbuild("matrix", "lock", matrix.path, *ENGINE).code == 0
+    lock = matrix.lock_path.read_bytes()
     room(small_disk, 0)
     done = build(imgbuild, matrix)
     assert done.code == 8
-    assert "Traceback" not in done.stderr
+    assert done.says("the disk is full", "make room, then run the same command again")
+    assert imgbuild("matrix", "lock", matrix.path, "--update", *ENGINE).code == 8
+    assert matrix.lock_path.read_bytes() == lock
     assert matrix.evidence == []
     room(small_disk, 8 * MIB)
     again = build(imgbuild, matrix)
@@ -187,6 +207,28 @@ def test_an_index_that_cannot_be_asked(place: Place, own: Imgbuild, index: Index
     index.start()
     again = build(there, matrix)
     assert (again.code, again.outcomes[VARIANT]["status"]) == (0, "passed"), again.stderr
+
+
+def test_a_registry_that_cannot_be_asked(place: Place, own: Imgbuild) -> None:
+    closed = own.within(**dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:9"))
+    matrix = place.matrix("proxy", **small())
+    done = build(closed, matrix)
+    assert done.code == 10
+    assert "could not be asked" in done.outcomes[VARIANT]["reason"]
+    assert "its proxy '127.0.0.1:9' could not be reached" in done.outcomes[VARIANT]["reason"]
+    assert not matrix.lock_path.exists()
+    assert closed("matrix", "lock", matrix.path, "--json", *ENGINE).code == 10
+
+
+def test_what_is_built_needs_no_registry_and_no_index_any_more(place: Place, imgbuild: Imgbuild, index: Index) -> None:
+    there = imgbuild.within(PIP_INDEX_URL=index.url)
+    matrix = place.matrix("offline", **small())
+    assert build(there, matrix).code == 0
+    index.stop()
+    offline = there.within(**dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:9"))
+    done = build(offline, matrix)
+    assert (done.code, done.outcomes[VARIANT]["fresh"]) == (0, False), done.stderr
+    index.start()
 
 
 @pytest.mark.parametrize(

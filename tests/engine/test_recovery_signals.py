@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -228,7 +230,25 @@ def test_killed_while_testing(scene: Scene) -> None:
     scene.nothing_left(matrix, run)
 
 
-# -- two runs on one matrix
+@on_docker
+def test_killed_while_assembling(scene: Scene, imgbuild: Imgbuild) -> None:
+    """The packages come from the cache that this session shares, as far as it has them."""
+    for name in ("apt", "debs"):
+        if (imgbuild.cache / name).is_dir():
+            shutil.copytree(imgbuild.cache / name, scene.imgbuild.cache / name, copy_function=os.link)
+    cells = {"framework": ["onnxruntime==1.31.1"], "stack": ["cpu"], "python": ["3.13"]}
+    sections = {"matrix": cells, "base": ["distribution"], "bases": {"distribution": "assembled"}, "probes": ["import"]}
+    matrix = scene.place.matrix("kill-assembling", **sections)
+    with scene.building(matrix) as run:
+        run.until(lambda: any((scene.imgbuild.cache / "rootfs").glob("imgbuild-*.tmp/*.tar")), seconds=120)
+        run.send(signal.SIGKILL)
+        assert run.ended().code == KILLED
+    again = scene.build(matrix)
+    assert again.code == 0, again.stderr
+    scene.nothing_left(matrix, run)
+
+
+# -- two runs at once
 
 
 @on_docker
@@ -266,3 +286,18 @@ def test_a_run_that_waits_can_be_interrupted(scene: Scene) -> None:
         assert first.runs
         scene.index.release("/onnxruntime/")
         assert first.ended().code == 0
+
+
+@on_docker
+def test_two_matrices_fetch_a_file_once(scene: Scene) -> None:
+    matrices = [scene.place.matrix(name, **small()) for name in ("left", "right")]
+    for matrix in matrices:
+        scene.lock(matrix)
+    asked = len(scene.index.asked)
+    with scene.index.holding(FILE), scene.building(matrices[0], "--json") as left, scene.building(matrices[1], "--json") as right:
+        left.until_said(f"{FILE} (1 of 1)")
+        right.until_said(f"{FILE} (1 of 1)")
+        left.until(lambda: any(path.endswith(FILE) for path in scene.index.asked[asked:]))
+        scene.index.release(FILE)
+        assert [left.ended().code, right.ended().code] == [0, 0]
+    assert sum(path.endswith(FILE) for path in scene.index.asked[asked:]) == 1
