@@ -1,1 +1,1 @@
-"""Commands, wiring, reporters: the only floor that prints, exits or reads the environment."""
+"""Commands, wiring, reporters: the only floor that prints or exits."""

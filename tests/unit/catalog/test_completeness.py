@@ -47,7 +47,7 @@ def test_every_record_says_the_name_of_its_file(catalog: Catalog) -> None:
         assert said == list(names)
 
 
-def test_every_vendor_has_accelerators_and_every_accelerator_a_vendor(catalog: Catalog) -> None:
+def test_every_vendor_has_accelerators_and_every_stack_is_driven_by_one(catalog: Catalog) -> None:
     assert [name for name in catalog.vendor_names() if not catalog.accelerators(name)] == []
     driven = {stack for name in catalog.vendor_names() for device in catalog.accelerators(name) for stack in device.stacks}
     assert driven == set(catalog.stack_names())
