@@ -27,6 +27,7 @@ from builder.model.plan import Plan
 from builder.pipeline.build import Job, none_began, run_all
 from builder.pipeline.endings import exit_code
 from builder.pipeline.pieces import pieces
+from builder.report.cells import plural
 from builder.report.documents import markdown
 from builder.report.jsons import build_json
 from builder.report.terminal import outcomes_text, text
@@ -139,7 +140,8 @@ def summarise(loaded: Loaded, state: StateFolder, environment: Environment) -> N
 
 def _planned(plan: Plan) -> str:
     without = len(plan.cells) - len(plan.variants)
-    return f"{len(plan.cells)} cells, {len(plan.variants)} variants" + (f", {without} without a variant" if without else "")
+    found = f"{plural(len(plan.cells), 'cell')}, {plural(len(plan.variants), 'variant')}"
+    return found + (f", {without} without a variant" if without else "")
 
 
 def _ended(outcomes: Sequence[Outcome]) -> str:

@@ -22,6 +22,7 @@ from builder.lock.drift import describe, stale_hint
 from builder.model.lock import Lock
 from builder.pipeline.endings import first_code
 from builder.pipeline.lock import LockResult, Relock, check_lock
+from builder.report.cells import plural
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -72,7 +73,8 @@ def _tell(result: LockResult, loaded: Loaded, services: Services, *, as_json: bo
 
 def _contents(lock: Lock) -> str:
     files = {package.sha256 for variant in lock.variants for package in variant.packages}
-    return f"{len(lock.variants)} variants, {len(lock.bases)} bases, {len(files)} package files"
+    counted = ((len(lock.variants), "variant"), (len(lock.bases), "base"), (len(files), "package file"))
+    return ", ".join(plural(number, word) for number, word in counted)
 
 
 def _code(result: LockResult) -> int:

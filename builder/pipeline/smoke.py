@@ -18,6 +18,7 @@ from builder.probe.expectation import expectation
 from builder.probe.selection import probes_for
 from builder.probe.together import read_together, result_name, together
 from builder.render.python import plan_python
+from builder.report.cells import plural
 
 _SECONDS = 300.0
 _START = 60.0
@@ -92,7 +93,7 @@ def _run(
             text = f"probe {name} ({len(done)} of {len(scripts)})"
             tools.reporter.report(Progress(stage=Stage.TEST, subject=piece.variant.id, text=text))
 
-    tools.reporter.report(Progress(stage=Stage.TEST, subject=piece.variant.id, text=f"{len(scripts)} probes"))
+    tools.reporter.report(Progress(stage=Stage.TEST, subject=piece.variant.id, text=plural(len(scripts), "probe")))
     request = RunRequest(
         image=piece.tag,
         argv=(interpreter_of(piece), "-"),

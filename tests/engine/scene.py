@@ -45,7 +45,7 @@ class Scene:
 
     def probing(self, run: Running) -> Callable[[], bool]:
         """Return the question whether a run has come to its one probe, and the container is there."""
-        return lambda: ": 1 probes" in run.stderr and bool(self.of(run))
+        return lambda: ": 1 probe" in run.stderr and bool(self.of(run))
 
     def of(self, run: Running) -> set[str]:
         """Return the containers of a run, and the engine's programs that it started and that still run."""

@@ -91,7 +91,7 @@ def test_a_daemon_that_dies_in_a_test(place: Place, imgbuild: Imgbuild, pulling_
     there = imgbuild.within(DOCKER_HOST=pulling_docker.environ["DOCKER_HOST"])
     matrix = place.matrix("dies-late", **small(f"onnxruntime=={LINGERS}", probes=["import"]))
     with there.running("matrix", "build", matrix.path, "--json", *ENGINE) as run:
-        run.until_said(": 1 probes")
+        run.until_said(": 1 probe")
         run.until(lambda: any(f"-{run.pid}-" in name for name in containers(there.environ, "docker")))
         pulling_docker.end(signal.SIGKILL)
         done = run.ended()
