@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import builder.probe
+from builder.catalog.files import DATA
 from builder.catalog.query import Catalog, load_catalog
 from builder.resources import shipped
 
@@ -47,7 +48,8 @@ def test_every_record_says_the_name_of_its_file(catalog: Catalog) -> None:
         assert said == list(names)
 
 
-def test_every_vendor_has_accelerators_and_every_stack_is_driven_by_one(catalog: Catalog) -> None:
+def test_every_vendor_has_a_record_and_accelerators_and_every_stack_is_driven(catalog: Catalog) -> None:
+    assert {path.stem for path in (DATA / "vendors").glob("*.yaml")} == set(catalog.vendor_names())
     assert [name for name in catalog.vendor_names() if not catalog.accelerators(name)] == []
     driven = {stack for name in catalog.vendor_names() for device in catalog.accelerators(name) for stack in device.stacks}
     assert driven == set(catalog.stack_names())
