@@ -13,6 +13,7 @@ from builder.cli.app import app
 from builder.cli.environment import Environment
 from builder.cli.output import lost, report_error, tell
 from builder.errors import ImgbuildError
+from builder.pipeline.endings import told
 
 _BUG = 1
 _INTERRUPTED = 130
@@ -45,11 +46,11 @@ def run(argv: Sequence[str], *, obj: object = None) -> int:
 
 
 def _unforeseen(error: Exception, environment: Environment) -> int:
-    """Tell of an exception that no code expected: help that stdout does not take, else a bug."""
-    if isinstance(error, OSError) and _while_printing(error):
-        told = lost(error.strerror or str(error))
-        report_error(told, environment)
-        return told.exit_code
+    """Tell of an exception that no code expected: help that stdout does not take, a host that refuses, else a bug."""
+    known = lost(error.strerror or str(error)) if isinstance(error, OSError) and _while_printing(error) else told(error)
+    if known.exit_code != _BUG:
+        report_error(known, environment)
+        return known.exit_code
     tell("".join(traceback.format_exception(error)).rstrip())
     tell("error: this is a bug in imgbuild; please report it with the lines above")
     return _BUG

@@ -12,7 +12,17 @@ from builder.errors import HostBlockedError, ImgbuildError
 from builder.model.evidence import Outcome, Status
 
 _ORDER = (130, 143, 1, 8, 9, 10, 3, 5, 6, 7, 11, 4)
-_BLOCKED = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE}
+_BLOCKED = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room, then run the same command again"),
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "give this user the right, then run the same command again"),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit of open files (ulimit -n), then run the same command again"),
+    **dict.fromkeys(
+        (errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG), "move what is in the way, or name another place"
+    ),
+    **dict.fromkeys((errno.EIO, errno.ESTALE, errno.ENOMEM), "look at the disk and the memory of this host"),
+    errno.ENOENT: "if something removed it while it was in use, run the same command again",
+}
+"""What a host refuses, and what to do about it."""
 
 
 class _BugError(ImgbuildError):
@@ -22,12 +32,12 @@ class _BugError(ImgbuildError):
 
 
 def told(error: Exception) -> ImgbuildError:
-    """Return any error as one of ours: the host's refusals as they are, the rest as a bug with its traceback."""
+    """Return any error as one of ours: the host's refusals as such, the rest as a bug with its traceback."""
     if isinstance(error, ImgbuildError):
         return error
-    if isinstance(error, OSError) and error.errno in _BLOCKED:
+    if isinstance(error, OSError) and error.errno in _BLOCKED and (error.filename or error.errno != errno.ENOENT):
         text = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
-        return HostBlockedError(text, hint="make room or give the rights, then run the same command again")
+        return HostBlockedError(text, hint=_BLOCKED[error.errno])
     lines = traceback.format_exception(error)
     msg = f"this is a bug in imgbuild: {type(error).__name__}: {error}"
     return _BugError(msg, hint="please report it with the variant's log", details=tuple("".join(lines).splitlines()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -153,6 +154,19 @@ def test_init_writes_a_matrix_that_lints_and_never_overwrites(call: Call, tmp_pa
     assert (folder / "matrix.yaml").read_bytes() == before + b"# mine\n"
     assert call("init", str(folder), "--force")[0] == 0
     assert (folder / "matrix.yaml").read_bytes() == before
+
+
+def test_a_host_that_refuses_where_nobody_expected_it_is_no_bug(
+    call: Call, matrix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_arguments: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "/srv/facts.yaml")
+
+    monkeypatch.setattr("builder.cli.matrix_plan.plan_lines", gone)
+    code, out, err = call("matrix", "plan", str(matrix))
+    assert (code, out) == (8, "")
+    assert err.splitlines()[0] == "error: /srv/facts.yaml: No such file or directory"
+    assert "Traceback" not in err
 
 
 def test_explain(call: Call) -> None:

@@ -37,12 +37,16 @@ def test_the_exit_code_is_the_first_that_occurred_in_the_documented_order(codes:
     assert exit_code(_outcome(code) for code in codes) == expected
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EMFILE, errno.EIO, errno.ENOENT])
 def test_a_host_that_refuses_is_the_host_and_not_a_bug(number: int) -> None:
     error = told(OSError(number, "no", "/some/file"))
     assert isinstance(error, HostBlockedError)
     assert error.exit_code == 8
     assert "/some/file" in error.message
+
+
+def test_a_missing_file_without_a_name_is_a_bug() -> None:
+    assert told(OSError(errno.ENOENT, "no such file")).exit_code == 1
 
 
 def test_what_we_did_not_foresee_is_a_bug_and_keeps_its_traceback() -> None:
