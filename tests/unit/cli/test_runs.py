@@ -90,7 +90,7 @@ def test_lock_check(call: Call, matrix: Path, services: FakeServices) -> None:
     assert call("matrix", "lock", str(matrix), "--check", services=services)[0] == 5
     code, out, _ = call("matrix", "lock", str(matrix), services=services)
     assert code == 0
-    assert "2 variants, 2 bases, 1 package files; changed" in out
+    assert "2 variants, 2 bases, 1 package file; changed" in out
     code, out, _ = call("matrix", "lock", str(matrix), services=services)
     assert "unchanged" in out
 
