@@ -42,6 +42,9 @@ _ASK_SECONDS = 60.0
 _PULL_SECONDS = 3600.0
 _ENGINE_FAILED = 125
 _STEP = re.compile(r'building at STEP "(?P<step>.*?)": (?P<why>.*)', re.DOTALL)
+_COMMIT = re.compile(r"committing container for step \{.*?Original:(?P<step>.*?)\}: (?P<why>.*)", re.DOTALL)
+_OWN_WORDS = ("Error: building at STEP", "Error: error building at STEP", "Error: committing container for step")
+_NOT_STORED = re.compile(r"storing layer \"[0-9a-f]+\" to file: (?P<why>.*)", re.DOTALL)
 _BEGUN = re.compile(r"(?:\[[0-9]+/[0-9]+\] )?STEP [0-9]+/[0-9]+: ")
 _NOT_KNOWN = re.compile(r"image not known|no such image|no such object", re.IGNORECASE)
 _LAYER = re.compile(r"--> (?P<layer>(?:Using cache )?[0-9a-f]{11,64})\s*")
@@ -242,7 +245,10 @@ class PodmanEngine:
         blocked = cannot_run(done.stderr, self.name, log.end)
         if blocked is not None:
             return blocked
-        match = _STEP.search(said)
+        if unstored := _NOT_STORED.search(said):
+            msg = f"podman could not write a layer into its folder for temporary files: {unstored['why']!r}"
+            return HostBlockedError(msg, hint="make room in TMPDIR (/var/tmp without it), or name another", details=log.end)
+        match = _STEP.search(said) or _COMMIT.search(said)
         if match is None:
             self.version()
             what = f"the base of {request.variant}"
@@ -271,7 +277,7 @@ def _build_arguments(request: BuildRequest, scratch: Scratch) -> list[str]:
         *scratch.arguments,
         *("--iidfile", str(scratch.iidfile), "--tag", request.tag),
         *labels,
-        *("--file", str(request.context / "Dockerfile"), str(request.context)),
+        str(request.context),  # its Dockerfile is found: --file would take a comma in the path for the end of a name
     ]
 
 
@@ -298,7 +304,7 @@ def _written(lines: Iterable[str]) -> list[str]:
     """Return what the last step wrote."""
     lines = list(lines)
     begin = max((number for number, line in enumerate(lines, 1) if _BEGUN.match(line)), default=0)
-    return [line for line in lines[begin:] if not line.startswith(("Error: building at STEP", "Error: error building at STEP"))]
+    return [line for line in lines[begin:] if not line.startswith(_OWN_WORDS)]
 
 
 def _refuse_mirrors(request: BuildRequest) -> None:

@@ -113,6 +113,26 @@ def test_a_full_disk_names_podmans_folder(tmp_path: Path) -> None:
     assert error.message.startswith("the disk that podman keeps its images on ('/store') is full")
 
 
+COMMIT = (
+    "Error: committing container for step {Env:[PATH=/usr/bin:/bin] Command:add Args:[rootfs.tar /] Flags:[] Attrs:map[] "
+    "Message:ADD rootfs.tar / Original:ADD rootfs.tar /}: "
+)
+
+
+def test_a_layer_that_finds_no_room_in_the_temporary_folder(tmp_path: Path) -> None:
+    ended = 'copying layers and metadata for container "3e43": storing layer "c98d" to file: io: read/write on closed pipe'
+    error = failed(tmp_path, f"{COMMIT}{ended}\n")
+    assert isinstance(error, HostBlockedError)
+    assert "temporary files: 'io: read/write on closed pipe'" in error.message
+    assert "make room in TMPDIR" in (error.hint or "")
+
+
+def test_a_step_that_cannot_be_committed_is_named(tmp_path: Path) -> None:
+    error = failed(tmp_path, f"{COMMIT}mounting new container: no such thing\n")
+    assert isinstance(error, BuildFailedError)
+    assert error.message == "v did not build: mounting new container: no such thing (step ADD rootfs.tar /)"
+
+
 def test_a_build_is_offline_marked_and_tidied_up(tmp_path: Path) -> None:
     podman, processes = engine(tmp_path, tool="build", answer=Answer(code=1, stderr="Error: nothing known\n"))
     request = BuildRequest(variant="v", context=tmp_path, tag="t", platform=LINUX_AMD64, labels={"b": "2", "a": "1"})
