@@ -113,3 +113,4 @@ def _disk(at: Path, mebibytes: int) -> Iterator[Path]:
         for point in mounts_below(folder):
             subprocess.run(["umount", "--lazy", point], check=True)
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        image.unlink()

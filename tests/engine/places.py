@@ -69,11 +69,14 @@ class Place:
         return [name for name in listed if name.startswith(f"localhost/imgbuild/{self.mark}")]
 
     def clear(self) -> None:
-        """Remove the images from both engines."""
+        """Remove the images from both engines, and bases of repositories that bear the mark."""
         for engine in ENGINES:
-            tags = self.tags(engine)
-            if tags:
-                ask(self.environ, engine, "image", "rm", "--force", *tags, check=False)
+            form = "{{.Repository}} {{.Tag}} {{.Digest}}"
+            listed = ask(self.environ, engine, "images", "--all", "--digests", "--format", form).splitlines()
+            mine = [line.split() for line in listed if self.mark in line.split()[0]]
+            names = {f"{name}@{digest}" if tag == "<none>" else f"{name}:{tag}" for name, tag, digest in mine}
+            if names:
+                ask(self.environ, engine, "image", "rm", "--force", *sorted(names), check=False)
 
 
 def small(framework: str = "onnxruntime==1.31.*", **more: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 KINDS = (
     "application/vnd.oci.image.index.v1+json",
@@ -25,10 +25,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """One repository of the registry at ``address`` (HOST:PORT, plain http)."""
+    """One repository of the registry at ``address`` (HOST:PORT, plain http); ``digests`` are what was put there."""
 
     address: str
     name: str
+    digests: set[str] = field(default_factory=set)
 
     def reference(self, tag: str) -> str:
         return f"{self.address}/{self.name}:{tag}"
@@ -44,11 +45,19 @@ class Repository:
             document = json.loads(answer.data)
         for blob in (document["config"], *document["layers"]):
             _ask("POST", f"http://{self.address}/v2/{self.name}/blobs/uploads/?mount={blob['digest']}&from={path}", b"")
-        return _ask("PUT", f"http://{self.address}/v2/{self.name}/manifests/{tag}", answer.data, answer.kind).digest
+        put = _ask("PUT", f"http://{self.address}/v2/{self.name}/manifests/{tag}", answer.data, answer.kind)
+        self.digests.add(put.digest)
+        return put.digest
 
     def remove(self, digest: str) -> None:
         """Remove a manifest, and every tag that is it."""
         _ask("DELETE", f"http://{self.address}/v2/{self.name}/manifests/{digest}")
+        self.digests.discard(digest)
+
+    def clear(self) -> None:
+        """Remove all that is left."""
+        for digest in sorted(self.digests):
+            self.remove(digest)
 
 
 def amd64_digest(address: str, reference: str) -> str:

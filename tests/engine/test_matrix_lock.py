@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,12 @@ ENGINE = ("--engine", "docker")
 
 
 @pytest.fixture
-def repository(lab_session: tuple[Lab, dict[str, str]], place: Place, request: pytest.FixtureRequest) -> Repository:
+def repository(lab_session: tuple[Lab, dict[str, str]], place: Place, request: pytest.FixtureRequest) -> Iterator[Repository]:
     """A repository of this test's own in the lab's registry."""
     name = request.node.name.partition("[")[0].replace("test_", "").replace("_", "-")[:40]
-    return Repository(address=lab_session[0].registry, name=f"{place.mark}/{name}")
+    made = Repository(address=lab_session[0].registry, name=f"{place.mark}/{name}")
+    yield made
+    made.clear()
 
 
 def test_a_base_that_was_pushed_anew_is_told(repository: Repository, place: Place, imgbuild: Imgbuild) -> None:
