@@ -57,7 +57,6 @@ class Control:
 
     text: str
     members: Mapping[str, bytes]
-    modes: Mapping[str, int]
 
     def get(self, field: str) -> str:
         """Return a field's value, empty when it is not there."""
@@ -81,7 +80,6 @@ class DebFile:
         """Read the control archive; ``MismatchError`` when the file is damaged."""
         with self._archive("control.tar") as archive:
             members: dict[str, bytes] = {}
-            modes: dict[str, int] = {}
             left = _MOST_CONTROL_BYTES
             for member in archive:
                 name = member.name.removeprefix("./")
@@ -90,11 +88,11 @@ class DebFile:
                     left -= member.size
                     if left < 0:
                         raise self._damaged(why="its control archive is too large")
-                    members[name], modes[name] = stream.read(), member.mode & 0o777
+                    members[name] = stream.read()
         text = members.pop("control", b"").decode(errors="replace")
         if not text:
             raise self._damaged(why="it has no control file")
-        return Control(text=text.strip("\n") + "\n", members=members, modes=modes)
+        return Control(text=text.strip("\n") + "\n", members=members)
 
     @contextlib.contextmanager
     def data(self) -> Iterator[tarfile.TarFile]:

@@ -9,7 +9,7 @@ from builder.model.build import ImageInfo
 from builder.model.evidence import Evidence, JsonValue, ProbeResult, ProbeStatus
 from builder.model.matrix import Target, Tier
 from builder.model.plan import Variant
-from builder.model.tier import fits_level, record_tier, shown_tier
+from builder.model.tier import fits_level, record_tier
 
 _DECLARED = "declared"
 
@@ -32,11 +32,6 @@ class Circumstances:
     engine: str
     host: Mapping[str, str]
     simulated: bool = False
-
-
-def tier_of(stack: str, results: Sequence[ProbeResult], *, simulated: bool = False) -> Tier:
-    """Return the tier that results show on the device of a stack; ``builder.model.tier`` states the policy."""
-    return shown_tier(stack, results, simulated=simulated)
 
 
 def record(subject: Subject, results: Sequence[ProbeResult], circumstances: Circumstances) -> Evidence:

@@ -2,14 +2,13 @@
 
 from builder.probe.expectation import EXPECT, expectation
 from builder.probe.reading import read_result
-from builder.probe.selection import Selection, probe_names, probes_for, select
+from builder.probe.selection import Selection, probes_for, select
 from builder.probe.together import read_together, result_name, together
 
 __all__ = [
     "EXPECT",
     "Selection",
     "expectation",
-    "probe_names",
     "probes_for",
     "read_result",
     "read_together",

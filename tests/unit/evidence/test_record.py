@@ -3,10 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from builder.errors import Where
-from builder.evidence import Circumstances, Subject, failures, record, tier_of, why_not_higher
+from builder.evidence import Circumstances, Subject, failures, record, why_not_higher
 from builder.model.build import ImageInfo
 from builder.model.evidence import ProbeResult, ProbeStatus
 from builder.model.matrix import Target, Tier
@@ -57,8 +55,3 @@ def test_failures_are_one_line_each() -> None:
     results = (*cpu_results(), result("model", Tier.DEVICE, ProbeStatus.FAILED, reason="answer[0] is 1, expected 2"))
     assert failures(results) == ("model: answer[0] is 1, expected 2",)
     assert failures(cpu_results()) == ()
-
-
-@pytest.mark.parametrize(("simulated", "tier"), [(False, Tier.DEVICE), (True, Tier.HOST_CPU)])
-def test_tier_of_follows_the_policy(*, simulated: bool, tier: Tier) -> None:
-    assert tier_of("cpu", cpu_results(), simulated=simulated) is tier

@@ -6,7 +6,8 @@ import pytest
 
 from builder.errors import UsageError
 from builder.model.matrix import Tier
-from builder.probe import probe_names, probes_for, select
+from builder.probe import probes_for, select
+from builder.probe.selection import _all_scripts
 from tests.unit.probe.samples import SCRIPTS, variant
 
 
@@ -67,9 +68,9 @@ def test_without_the_device_the_probes_that_look_at_it_are_left_out() -> None:
 
 
 def test_folders_that_hold_no_probes_are_no_topics() -> None:
-    known = probe_names()
-    assert {"import", "matmul", "cpu/device", "pytorch/train"} <= set(known)
-    assert not [name for name in known if name.startswith(("base/", "driver/"))]
+    topics = {topic for topic, _ in _all_scripts()}
+    assert {"common", "cpu", "pytorch"} <= topics
+    assert not {"base", "driver"} & topics
 
 
 @pytest.mark.parametrize(
