@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from builder.adapters.state import StateFolder
-from builder.cli.output import tell
 from builder.cli.reporters import ProgressStyle, choose
 from builder.cli.services import Services
 from builder.cli.signals import Received, stopping
 from builder.errors import UsageError
+from builder.model.event import Note
 from builder.model.matrix import EngineName, Matrix
 from builder.ports import Engine, Reporter
 
@@ -29,13 +29,15 @@ def watched(services: Services, state: StateFolder, style: ProgressStyle, *, wai
 
     ``HostBlockedError`` when another run holds the matrix and ``wait`` is false.
     """
-    with (
-        stopping(services.stop) as received,
-        state.running(started=services.clock.now(), wait=wait, on_wait=lambda held: tell(f"waiting: {held}")),
-    ):
+    with stopping(services.stop) as received:
         reporter = choose(style, services.environment)
+
+        def on_wait(held: str) -> None:
+            reporter.report(Note(text=f"waiting: {held}"))
+
         try:
-            yield Watch(reporter, received)
+            with state.running(started=services.clock.now(), wait=wait, on_wait=on_wait):
+                yield Watch(reporter, received)
         finally:
             close = getattr(reporter, "close", None)
             if close is not None:
