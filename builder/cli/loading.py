@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from builder.catalog.crosscheck import complaints as misfits
 from builder.catalog.query import Catalog, load_catalog
 from builder.documents.matrix import distinct, examine_matrix
 from builder.documents.text import mend
-from builder.errors import DocumentError, UsageError
+from builder.errors import Complaint, DocumentError, UsageError, Where
 from builder.expand.complaints import examine
 from builder.expand.complaints import lint as lint_cells
 from builder.expand.selection import select
@@ -38,6 +39,17 @@ class Loaded:
         return self.path.parent / f"{stem}.lock.yaml"
 
 
+def catalog_of(folder: Path | None) -> Catalog:
+    """Return the shipped catalog with a folder of the user's laid over it; ``DocumentError`` when they do not fit together."""
+    catalog = load_catalog(folder)
+    if folder is not None:
+        where = Where(file=str(folder), line=1, column=1)
+        found = tuple(Complaint(where=where, message=text) for text in misfits(catalog))
+        if found:
+            raise DocumentError(found, hint="mend the records of that folder; the shipped catalog fits by itself")
+    return catalog
+
+
 def checked(path: Path, catalog: Catalog) -> tuple[Matrix, Plan]:
     """Read a matrix and plan it; ``DocumentError`` with every complaint of reading, expanding, the catalog and the plan."""
     reading = examine_matrix(path)
@@ -58,7 +70,7 @@ def load(
     path: Path, *, only: Sequence[str] | None = None, overrides: Sequence[str] | None = None, catalog_folder: Path | None = None
 ) -> Loaded:
     """Read, check and plan; ``UsageError`` when ``--only`` chooses nothing or ``--set`` is not ``target.key=value``."""
-    catalog = load_catalog(catalog_folder)
+    catalog = catalog_of(catalog_folder)
     matrix, plan = checked(path, catalog)
     if overrides:
         matrix = _what_if(matrix, _pairs(overrides), catalog)

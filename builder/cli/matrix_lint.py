@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from builder.catalog.query import load_catalog
 from builder.cli.environment import Environment
-from builder.cli.loading import checked
+from builder.cli.loading import catalog_of, checked
 from builder.cli.options import AsJson, CatalogFolder, MatrixFile
 from builder.cli.output import complain, emit, emit_json
 from builder.errors import Complaint, DocumentError
@@ -22,7 +21,7 @@ def lint(file: MatrixFile, as_json: AsJson = False, catalog: CatalogFolder = Non
     """
     found: tuple[Complaint, ...] = ()
     try:
-        _, plan = checked(file, load_catalog(catalog))
+        _, plan = checked(file, catalog_of(catalog))
         cells = len(plan.cells)
     except DocumentError as error:
         found, cells = error.complaints, 0

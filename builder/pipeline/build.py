@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 
 from builder.errors import ImgbuildError, InterruptedRunError, SmokeTestFailedError, TerminatedRunError
+from builder.evidence.record import why_not_higher
 from builder.model.build import ImageInfo
 from builder.model.event import Note, VariantFinished
 from builder.model.evidence import Evidence, Outcome, Status
@@ -172,6 +173,7 @@ def _piece(piece: Piece, targets: Sequence[Target], job: Job, tools: Tools) -> _
     fitting = [target for target in targets if target.platform == piece.platform]
     local = [target for target in fitting if target.runner.kind == "local"]
     tiers: list[Tier] = []
+    notes: list[str] = []
     places: Sequence[Target | None] = local or (None,)
     for target in places:
         known = None if job.again else _known(piece, image, target, job.known)
@@ -179,11 +181,15 @@ def _piece(piece: Piece, targets: Sequence[Target], job: Job, tools: Tools) -> _
         evidence = known or smoke_test(piece, image, _where(target, piece, job), limits=job.matrix.limits, tools=tools, log=log)
         _refuse_failures(evidence)
         tiers.append(evidence.tier)
+        why = why_not_higher(evidence) if target is not None else None
+        if why is not None:
+            notes.append(f"tier {evidence.tier.value} on {evidence.target}: {why}")
     elsewhere = [target.name for target in fitting if target not in local]
     if elsewhere:
         tiers.append(Tier.HOST_CPU)
-    note = f"tested here without the device; not tested on {', '.join(elsewhere)}" if elsewhere else None
-    return _Shown(image=image, tier=min(tiers, key=lambda tier: tier.rank), fresh=fresh, note=note)
+        notes.append(f"{'' if local else 'tested here without the device; '}not tested on {', '.join(elsewhere)}")
+    lowest = min(tiers, key=lambda tier: tier.rank)
+    return _Shown(image=image, tier=lowest, fresh=fresh, note="; ".join(notes) or None)
 
 
 def _where(target: Target | None, piece: Piece, job: Job) -> Place:

@@ -211,3 +211,16 @@ def test_the_shipped_schema_is_the_generated_one(call: Call) -> None:
     """Mend with: imgbuild matrix schema > templates/schema/matrix.schema.json."""
     _, out, _ = call("matrix", "schema")
     assert (shipped("templates") / "schema" / "matrix.schema.json").read_text() == out
+
+
+def test_a_catalog_folder_is_checked_against_itself_and_the_shipped_catalog(call: Call, matrix: Path, tmp_path: Path) -> None:
+    text = "stack: acme\ntitle: Acme\ndriver: none\nreleases:\n  - {version: 1.0}\nsource: us\nsources:\n"
+    text += "  us: {title: Ours, url: https://example.org/ours, checked: 2026-12-01}\n"
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    for folder, facts in ((good, text), (bad, text + "numbering: nobody\n")):
+        (folder / "stacks").mkdir(parents=True)
+        (folder / "stacks" / "acme.yaml").write_text(facts)
+    assert call("matrix", "plan", str(matrix), "--catalog", str(good))[0] == 0
+    code, out, err = call("matrix", "plan", str(matrix), "--catalog", str(bad))
+    assert (code, out) == (3, "")
+    assert f"{bad}:1:1: acme: the drivers 'nobody' have no record" in err
