@@ -53,5 +53,7 @@ def _first_that_answers(candidates: tuple[Engine, ...]) -> Engine:
             return candidate
     if len(errors) == 1:
         raise errors[0]
+    podman = errors[-1]
+    hint = podman.hint if isinstance(podman, HostBlockedError) else _GET  # what is there is mended, not installed
     msg = "no container engine answers here, and images are built and run by one"
-    raise HostBlockedError(msg, hint=_GET, details=tuple(error.message for error in errors))
+    raise HostBlockedError(msg, hint=hint, details=tuple(error.message for error in errors))

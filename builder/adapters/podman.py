@@ -42,6 +42,8 @@ _ASK_SECONDS = 60.0
 _PULL_SECONDS = 3600.0
 _ENGINE_FAILED = 125
 _STEP = re.compile(r'building at STEP "(?P<step>.*?)": (?P<why>.*)', re.DOTALL)
+_MEND = "run 'podman info' by hand and mend what it says, or start Docker"
+_ROOTLESS = "for a user that is not root, podman needs /etc/subuid, /etc/subgid and newuidmap (apt-get install uidmap)"
 _COMMIT = re.compile(r"committing container for step \{.*?Original:(?P<step>.*?)\}: (?P<why>.*)", re.DOTALL)
 _OWN_WORDS = ("Error: building at STEP", "Error: error building at STEP", "Error: committing container for step")
 _NOT_STORED = re.compile(r"storing layer \"[0-9a-f]+\" to file: (?P<why>.*)", re.DOTALL)
@@ -205,10 +207,7 @@ class PodmanEngine:
         if done.code != 0 or done.timed_out:
             said = "nothing within a minute" if done.timed_out else _error(done) or done.stderr.strip()[-300:]
             msg = f"podman does not answer: {said!r}"
-            raise HostBlockedError(
-                msg,
-                hint="run 'podman info' by hand and mend what it says, or use --engine docker",
-            )
+            raise HostBlockedError(msg, hint=_MEND if os.geteuid() == 0 else f"{_MEND}; {_ROOTLESS}")
         found = parsed(done.stdout, "podman info")
         return found if isinstance(found, dict) else {}
 

@@ -53,6 +53,18 @@ def test_auto_is_podman_when_docker_does_not_answer_or_is_too_old(info: Answer, 
     assert find_engine(EngineName.AUTO, processes, {}).name == "podman"
 
 
+@pytest.mark.parametrize(("user", "more"), [(0, ""), (1000, "newuidmap (apt-get install uidmap)")])
+def test_a_podman_that_is_there_is_mended_and_not_installed(monkeypatch: pytest.MonkeyPatch, user: int, more: str) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    processes = FakeProcesses({PODMAN: Answer(stderr="Error: cannot re-exec process\n", code=125)})
+    with pytest.raises(HostBlockedError) as caught:
+        find_engine(EngineName.AUTO, processes, {})
+    assert "podman does not answer: 'cannot re-exec process'" in caught.value.details
+    hint = caught.value.hint or ""
+    assert hint.startswith("run 'podman info' by hand and mend what it says, or start Docker")
+    assert hint.endswith(more)
+
+
 def test_when_nothing_answers_it_is_said_what_each_said_and_how_to_get_one() -> None:
     processes = FakeProcesses({CONTEXT: BY_PROGRAM, DOCKER: Answer(stdout=json.dumps({"ServerErrors": [NO_DAEMON]}), code=1)})
     with pytest.raises(HostBlockedError) as caught:
