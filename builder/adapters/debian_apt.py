@@ -10,7 +10,7 @@ from pathlib import Path
 
 from builder.adapters.debian_sources import Source, write_deb822
 from builder.adapters.files import disk_errors, write_atomically
-from builder.errors import MismatchError, ProgramError, UnreachableError, UnsatisfiableError
+from builder.errors import HostBlockedError, MismatchError, ProgramError, UnreachableError, UnsatisfiableError
 from builder.model.build import Completed
 from builder.model.lock import LockedDeb
 from builder.ports import ProcessRunner
@@ -30,6 +30,8 @@ _ERR = re.compile(r"(?:Err:\d+|Err|W: Failed to fetch|E: Failed to fetch) (?P<ur
 _UNKNOWN = re.compile(r"E: (?:Unable to locate package (\S+)|Package '([^']+)' has no installation candidate"
                       r"|Version '([^']+)' for '([^']+)' was not found|Couldn't find any package by \w+ '([^']+)')")  # fmt: skip
 _KEY = re.compile(r"NO_PUBKEY [0-9A-F]+|EXPKEYSIG [0-9A-F]+|KEYEXPIRED|BADSIG [0-9A-F]+|is not signed|is no longer signed")
+_DATED = re.compile(r"Release file for \S+ is (?P<words>not valid yet|expired) \(")
+_DATES = {"not valid yet": "are not valid yet", "expired": "have expired"}
 _GONE = re.compile(
     r"404 |Hash Sum mismatch|unexpected size|File not found|No such file|does not have a Release file", re.IGNORECASE
 )
@@ -178,10 +180,13 @@ class Apt:
                 words=f"the archive {self.sources[0].shown} has no release {self._release!r} for {self.architecture!r}",
                 hint="name a release that the mirror of this host carries",
             )
+        if match := _DATED.search(text):
+            msg = f"by this host's clock the lists of the archive {self.sources[0].shown} {_DATES[match['words']]}"
+            raise HostBlockedError(msg, hint="set the clock if it is wrong (date), else name a mirror that is kept up to date")
         match = _ERR.search(text)
         if match is None:
-            msg = f"apt-get update failed ({done.code})"
-            raise ProgramError(msg, hint=_last(text), details=_tail(text))
+            msg = f"apt-get update failed ({done.code}): {_last(text)}"
+            raise ProgramError(msg, hint="mend what apt says; 'apt-get update' by hand may say more", details=_tail(text))
         raise _unreachable(self.sources[0].shown, (match["why"] or match["rest"]).strip())
 
 
@@ -260,7 +265,7 @@ def _unreachable(archive: str, why: str) -> UnreachableError:
 
 
 def _last(text: str) -> str:
-    return next((line for line in reversed(text.splitlines()) if line.strip()), "look at the output of apt-get update")
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "it said nothing")
 
 
 def _tail(text: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 from builder.adapters.debian_apt import HELPER, Apt, Refusal
 from builder.adapters.debian_sources import Source
-from builder.errors import ImgbuildError, MismatchError, ProgramError, UnreachableError, UnsatisfiableError
+from builder.errors import HostBlockedError, ImgbuildError, MismatchError, ProgramError, UnreachableError, UnsatisfiableError
 from builder.model.build import Completed
 from builder.model.lock import LockedDeb
 
@@ -175,7 +175,15 @@ def test_an_archive_that_cannot_be_asked(tmp_path: Path, code: int, text: str, w
 def test_an_update_that_fails_for_another_reason(tmp_path: Path) -> None:
     with pytest.raises(ProgramError, match="apt-get update failed") as caught:
         apt(tmp_path, FakeApt(update=(100, "E: Malformed entry 1\n"))).refresh()
-    assert caught.value.hint == "E: Malformed entry 1"
+    assert caught.value.message == "apt-get update failed (100): E: Malformed entry 1"
+
+
+@pytest.mark.parametrize(("said", "words"), [("not valid yet", "are not valid yet"), ("expired", "have expired")])
+def test_a_clock_that_is_wrong_is_named(tmp_path: Path, said: str, words: str) -> None:
+    text = f"E: Release file for {MAIN}/dists/x/InRelease is {said} (invalid for another 9d). Updates will not be applied.\n"
+    with pytest.raises(HostBlockedError, match=f"by this host's clock .* {words}$") as caught:
+        apt(tmp_path, FakeApt(update=(100, text))).refresh()
+    assert "set the clock" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(
