@@ -85,6 +85,7 @@ def require_space(folder: Path, needed: int, doing: str) -> None:
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Write a file so that it is whole or as it was before, also after a crash; its folder is made.
 
+    ``mode`` is less what the user's umask takes away.
     A symbolic link is followed, so that the file it names is replaced and not the link; a device, a pipe or an open
     stream is written to and never replaced. ``HostBlockedError`` when the disk is full or the place may not be written.
     """
@@ -97,11 +98,10 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = _draft(target)
         try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
                 stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
-            temporary.chmod(mode)
             temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)

@@ -26,7 +26,7 @@ from builder.model.evidence import Outcome, Status
 from builder.model.plan import Plan
 from builder.pipeline.build import Job, none_began, run_all
 from builder.pipeline.endings import exit_code
-from builder.pipeline.pieces import pieces
+from builder.pipeline.pieces import local_name, pieces
 from builder.report.cells import plural
 from builder.report.documents import markdown
 from builder.report.jsons import build_json
@@ -99,6 +99,9 @@ def run(
     seconds = services.clock.monotonic() - began
     stage = Stage.TEST if only_test else Stage.BUILD
     watch.reporter.report(StageFinished(stage=stage, seconds=seconds, text=_ended(outcomes)))
+    if any(outcome.images for outcome in outcomes):
+        name = local_name(loaded.matrix)
+        watch.reporter.report(Note(text=f"images are in {chosen.name} as {name}:c-<content id>; --json names each"))
     return outcomes
 
 

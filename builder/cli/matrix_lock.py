@@ -64,7 +64,10 @@ def _tell(result: LockResult, loaded: Loaded, services: Services, *, as_json: bo
         failures = [{"variant": name, "error": error.message, "hint": error.hint} for name, error in result.failed.items()]
         emit_json({**lock_json(result.lock), "failures": failures})
     else:
-        emit(f"{loaded.lock_path}: {_contents(result.lock)}; {'changed' if result.changed else 'unchanged'}")
+        ending = "nothing is locked, and nothing is written"
+        if result.lock.variants:
+            ending = f"{_contents(result.lock)}; {'changed' if result.changed else 'unchanged'}"
+        emit(f"{loaded.lock_path}: {ending}")
     for name, error in result.failed.items():
         report_error(type(error)(f"{name}: {error.message}", hint=error.hint, details=error.details), services.environment)
     if result.failures:

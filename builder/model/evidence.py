@@ -90,7 +90,8 @@ class Outcome:
     """How one variant ended.
 
     ``exit_code`` is the exit code its failure asks for, 0 when it did not fail; ``tier`` is the
-    lowest over applicable targets, ``None`` when nothing was shown; ``digests`` by platform.
+    lowest over applicable targets, ``None`` when nothing was shown; ``digests`` and ``images``, the
+    engine's names for what passed, by platform.
     ``fresh`` is false when an earlier run's image and results still hold and nothing was done.
     """
 
@@ -99,6 +100,7 @@ class Outcome:
     tier: Tier | None = None
     digest: Digest | None = None
     digests: Mapping[str, Digest] = field(default_factory=dict)
+    images: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     reason: str | None = None
     hint: str | None = None

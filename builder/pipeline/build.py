@@ -132,7 +132,8 @@ def _one(planned: PlannedCell, group: Sequence[Piece], job: Job, tools: Tools) -
         outcome = outcome_of(identifier, status, told(error), log)
         return replace(outcome, seconds=tools.clock.monotonic() - started)
     digests = {str(piece.platform): one.image.digest for piece, one in zip(group, shown, strict=True)}
-    return _passed(identifier, shown, digests, tools.clock.monotonic() - started, str(log))
+    outcome = _passed(identifier, shown, digests, tools.clock.monotonic() - started, str(log))
+    return replace(outcome, images={str(piece.platform): piece.tag for piece in group})
 
 
 def _passed(identifier: str, shown: Sequence[_Shown], digests: Mapping[str, Digest | None], seconds: float, log: str) -> Outcome:

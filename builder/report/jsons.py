@@ -38,6 +38,7 @@ def outcome_json(outcome: Outcome) -> dict[str, JsonValue]:
         "tier": outcome.tier.value if outcome.tier else None,
         "digest": _text(outcome.digest),
         "digests": {platform: str(digest) for platform, digest in sorted(outcome.digests.items())},
+        "images": dict(sorted(outcome.images.items())),
         "seconds": round(outcome.seconds, 3),
         "reason": outcome.reason,
         "hint": outcome.hint,

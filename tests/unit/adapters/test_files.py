@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 import threading
 from pathlib import Path
 from typing import cast
@@ -31,6 +32,15 @@ def test_a_write_replaces_the_whole_file_and_leaves_nothing_beside_it(tmp_path: 
     assert path.read_bytes() == b"second"
     assert [entry.name for entry in path.parent.iterdir()] == ["matrix.lock.yaml"]
     assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_write_keeps_to_the_users_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        files.write_atomically(tmp_path / "private", b"text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_write_removes_the_draft_that_a_killed_process_left(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -26,6 +27,7 @@ def test_build_makes_the_lock_builds_tests_and_prints_the_table(call: Call, matr
     for identifier in IDS:
         assert f"passed  {identifier}  device" in out
     assert "2 of 2 variants passed" in err
+    assert "images are in podman as localhost/imgbuild/small:c-<content id>" in err
 
 
 def test_the_second_build_does_nothing_and_says_so(call: Call, matrix: Path, services: FakeServices) -> None:
@@ -47,6 +49,9 @@ def test_build_json_is_one_document_of_the_documented_shape(call: Call, matrix: 
     assert {"variant", "status", "tier", "digest", "digests", "seconds", "reason"} <= set(first)
     assert (first["variant"], first["status"], first["tier"]) == (IDS[0], "passed", "device")
     assert first["digests"] == {"linux/amd64": first["digest"]}
+    image = first["images"]["linux/amd64"]
+    assert re.fullmatch(r"localhost/imgbuild/small:c-[0-9a-f]{32}", image)
+    assert services.fake_engine.inspect(image) is not None
 
 
 def test_a_failed_probe_is_exit_code_7_and_the_other_variant_passes(call: Call, matrix: Path, services: FakeServices) -> None:
@@ -93,6 +98,15 @@ def test_lock_check(call: Call, matrix: Path, services: FakeServices) -> None:
     assert "2 variants, 2 bases, 1 package file; changed" in out
     code, out, _ = call("matrix", "lock", str(matrix), services=services)
     assert "unchanged" in out
+
+
+def test_a_lock_of_nothing_is_not_written_and_says_so(call: Call, matrix: Path, services: FakeServices) -> None:
+    services.fake_resolver.answers.clear()
+    code, out, err = call("matrix", "lock", str(matrix), services=services)
+    lock = matrix.with_name("small.lock.yaml")
+    assert (code, out) == (4, f"{lock}: nothing is locked, and nothing is written\n")
+    assert f"error: {IDS[1]}: nothing satisfies onnxruntime==1.32.0" in err
+    assert not lock.exists()
 
 
 def test_lock_json_names_every_image_and_file(call: Call, matrix: Path, services: FakeServices) -> None:
