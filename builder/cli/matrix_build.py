@@ -101,7 +101,7 @@ def run(
     watch.reporter.report(StageFinished(stage=stage, seconds=seconds, text=_ended(outcomes)))
     if any(outcome.images for outcome in outcomes):
         name = local_name(loaded.matrix)
-        watch.reporter.report(Note(text=f"images are in {chosen.name} as {name}:c-<content id>; --json names each"))
+        watch.reporter.report(Note(text=f"images in {chosen.name}: {name}:c-… (--json names each)"))
     return outcomes
 
 

@@ -27,7 +27,7 @@ def test_build_makes_the_lock_builds_tests_and_prints_the_table(call: Call, matr
     for identifier in IDS:
         assert f"passed  {identifier}  device" in out
     assert "2 of 2 variants passed" in err
-    assert "images are in podman as localhost/imgbuild/small:c-<content id>" in err
+    assert "images in podman: localhost/imgbuild/small:c-… (--json names each)" in err
 
 
 def test_the_second_build_does_nothing_and_says_so(call: Call, matrix: Path, services: FakeServices) -> None:

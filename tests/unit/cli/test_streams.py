@@ -67,3 +67,9 @@ def test_a_path_that_is_not_utf8_can_be_named(tmp_path: Path) -> None:
     head, _, document = done.stdout.partition("\n")
     assert head == r"m\udcff.yaml: nothing to complain about (2 cells)"
     assert json.loads(document)["schema"] == "imgbuild/plan/1"
+
+
+def test_ctrl_c_while_it_is_loaded_shows_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nimport time\ntime.sleep(60)\n")
+    done = shell(tmp_path, f"PYTHONPATH={tmp_path}:$PYTHONPATH $I --version; echo $?")
+    assert (done.stdout, "Traceback" in done.stderr) == ("130\n", False)
