@@ -11,10 +11,11 @@ import pytest
 from packaging.version import Version
 
 from builder.adapters.index import SimpleIndex
-from builder.adapters.pip_config import PipConfig, named_indexes, read_pip_config
+from builder.adapters.pip_config import PipConfig, named_indexes
 from builder.adapters.process import LocalProcesses
 from builder.adapters.stub_wheels import stub_wheel
 from builder.adapters.uv import UvResolver
+from builder.cli.services import Services
 from builder.errors import UnsatisfiableError
 from builder.model.lock import Installed, LockedPackage
 from builder.model.oci import Platform
@@ -140,7 +141,7 @@ def test_pips_constraints_hold(tmp_path: Path) -> None:
 
 @pytest.mark.network
 def test_the_index_this_machine_reaches_answers_for_another_python_and_platform(tmp_path: Path) -> None:
-    config = read_pip_config(os.environ)
+    config = Services().pip
     resolver = UvResolver(LocalProcesses(), config=config, cache=tmp_path, environment=os.environ)
     found = resolver.resolve(
         ["numpy==2.4.*"], python="3.13", platform=Platform.parse("linux/arm64"), glibc="2.36", indexes=(), installed=()
@@ -153,7 +154,7 @@ def test_the_index_this_machine_reaches_answers_for_another_python_and_platform(
 
 @pytest.mark.network
 def test_what_was_resolved_there_can_be_fetched_from_there(tmp_path: Path) -> None:
-    config = read_pip_config(os.environ)
+    config = Services().pip
     resolver = UvResolver(LocalProcesses(), config=config, cache=tmp_path, environment=os.environ)
     (package,) = resolver.resolve(["packaging==25.0"], python="3.12", platform=AMD64, glibc="2.36", indexes=(), installed=())
     path = SimpleIndex(cache=tmp_path, config=config).fetch(package, ())
@@ -163,7 +164,7 @@ def test_what_was_resolved_there_can_be_fetched_from_there(tmp_path: Path) -> No
 
 @pytest.mark.network
 def test_a_version_whose_python_ends_below_ours_is_passed_over_as_pip_does(tmp_path: Path) -> None:
-    resolver = UvResolver(LocalProcesses(), config=read_pip_config(os.environ), cache=tmp_path, environment=os.environ)
+    resolver = UvResolver(LocalProcesses(), config=Services().pip, cache=tmp_path, environment=os.environ)
     found = resolver.resolve(["ai-edge-litert==2.3.0"], python="3.13.5", platform=AMD64, glibc="2.41", indexes=(), installed=())
     versions = {package.name: package.version for package in found}
     assert (versions["ai-edge-litert"], versions["backports-strenum"]) == ("2.3.0", "1.2.8")
