@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
@@ -12,7 +13,7 @@ from builder.cli import streams
 from builder.cli.app import app
 from builder.cli.environment import Environment
 from builder.cli.output import lost, report_error, tell
-from builder.errors import ImgbuildError
+from builder.errors import HostBlockedError, ImgbuildError
 from builder.pipeline.endings import told
 
 _BUG = 1
@@ -31,6 +32,7 @@ def run(argv: Sequence[str], *, obj: object = None) -> int:
     """Run and return the exit code. ``obj`` replaces the services that commands would make (tests do)."""
     environment = Environment.read()
     try:
+        _require_folder()
         app(args=list(argv), prog_name="imgbuild", obj=obj)
     except ImgbuildError as error:
         report_error(error, environment)
@@ -43,6 +45,15 @@ def run(argv: Sequence[str], *, obj: object = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort: a bug of ours keeps its traceback and has its own exit code
         return _unforeseen(error, environment)
     return 0
+
+
+def _require_folder() -> None:
+    """Raise ``HostBlockedError`` when the working folder was removed: no program works there, ours or an engine's."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        msg = f"the folder this is run in is not there any more: {error.strerror}"
+        raise HostBlockedError(msg, hint="change to another one (cd), then run the same command again") from error
 
 
 def _unforeseen(error: Exception, environment: Environment) -> int:

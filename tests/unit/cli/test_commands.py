@@ -169,6 +169,16 @@ def test_a_host_that_refuses_where_nobody_expected_it_is_no_bug(
     assert "Traceback" not in err
 
 
+def test_a_working_folder_that_was_removed_is_said(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    code, out, err = call("init")
+    assert (code, out) == (8, "")
+    assert err.startswith("error: the folder this is run in is not there any more: No such file or directory\n")
+
+
 def test_explain(call: Call) -> None:
     code, out, _ = call("explain", "drv003")
     assert code == 0
