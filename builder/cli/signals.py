@@ -15,7 +15,7 @@ _ERRORS: dict[int, type[ImgbuildError]] = {
     signal.SIGTERM: TerminatedRunError,
     signal.SIGHUP: TerminatedRunError,
 }
-_AT_ONCE = "error: ended at once; what is left over goes with the next run\n"
+_AT_ONCE = "error: ended at once; what is left over goes with the next build\n"
 _SHOW_CURSOR = "\x1b[?25h"
 """The live view hides it."""
 
