@@ -16,6 +16,7 @@ from tests.lab.fixtures import Lab
 
 pytestmark = pytest.mark.lab
 DEBIAN = "docker.io/library/debian:13-slim"
+SHOW = "hello; command -v python; find /var/lib/apt/lists /tmp -type f; grep -v '#' $PIP_CONSTRAINT"
 LEVEL = {"x86_64": "cpu/x86-64-v2", "aarch64": "cpu/armv8"}
 ON_BOTH = [pytest.param(engine, marks=pytest.mark.engine(engine)) for engine in ("docker", "podman")]
 
@@ -79,8 +80,8 @@ def test_a_debian_of_the_registry_gets_packages_at_locked_versions(pulled: Built
 
 def test_what_apt_brought_is_there_and_its_lists_are_not(pulled: Built) -> None:
     words = [pulled.engine, "run", "--rm", "--network", "none", pulled.image["RepoTags"][0]]
-    said = ask(pulled.imgbuild.environ, *words, "sh", "-c", "hello; command -v python; find /var/lib/apt/lists /tmp -type f")
-    assert said.splitlines() == ["Hello, world!", "/opt/venv/bin/python"]
+    said = ask(pulled.imgbuild.environ, *words, "sh", "-c", SHOW)
+    assert said.splitlines() == ["Hello, world!", "/opt/venv/bin/python", "onnxruntime==1.31.1"]
 
 
 @pytest.fixture(scope="module", params=ON_BOTH)
