@@ -10,6 +10,7 @@ from pathlib import Path
 from builder.catalog.crosscheck import complaints as misfits
 from builder.catalog.query import Catalog, load_catalog
 from builder.documents.matrix import distinct, examine_matrix
+from builder.documents.suggest import did_you_mean
 from builder.documents.text import mend
 from builder.errors import Complaint, DocumentError, UsageError, Where
 from builder.expand.complaints import examine
@@ -17,6 +18,7 @@ from builder.expand.complaints import lint as lint_cells
 from builder.expand.selection import select
 from builder.model.matrix import Matrix
 from builder.model.plan import Plan
+from builder.probe.selection import probe_names
 from builder.solve.lint import lint
 from builder.solve.overrides import with_overrides
 from builder.solve.solver import plan as plan_of
@@ -55,7 +57,7 @@ def checked(path: Path, catalog: Catalog) -> tuple[Matrix, Plan]:
     reading = examine_matrix(path)
     complaints = lint_cells(reading)
     if reading.matrix is not None:
-        complaints = distinct(complaints, lint(reading.matrix, catalog))
+        complaints = distinct(complaints, lint(reading.matrix, catalog), _unknown_probes(reading.matrix))
     if complaints or reading.matrix is None:
         raise DocumentError(complaints, hint=mend(str(path)))
     expansion, _ = examine(reading.matrix)
@@ -64,6 +66,17 @@ def checked(path: Path, catalog: Catalog) -> tuple[Matrix, Plan]:
     if complaints:
         raise DocumentError(complaints, hint=mend(str(path)))
     return reading.matrix, plan
+
+
+def _unknown_probes(matrix: Matrix) -> tuple[Complaint, ...]:
+    """Return a complaint for every name under ``probes:`` that is no probe."""
+    known = probe_names()
+    return tuple(
+        Complaint(where=setting.where, message=f"{name!r} is not a probe", hint=did_you_mean(name, known))
+        for setting in matrix.probes
+        for name in setting.value
+        if name not in known
+    )
 
 
 def load(

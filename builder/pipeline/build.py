@@ -24,6 +24,7 @@ from builder.pipeline.make import make
 from builder.pipeline.pieces import Piece
 from builder.pipeline.smoke import Place, failures, holds, scripts_for, smoke_test
 from builder.pipeline.tools import Tools
+from builder.probe.selection import select
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +175,7 @@ def _piece(piece: Piece, targets: Sequence[Target], job: Job, tools: Tools) -> _
     fitting = [target for target in targets if target.platform == piece.platform]
     local = [target for target in fitting if target.runner.kind == "local"]
     tiers: list[Tier] = []
-    notes: list[str] = []
+    notes = [f"probe {name} was left out: {why}" for name, why in select(piece.variant).left_out]
     places: Sequence[Target | None] = local or (None,)
     for target in places:
         known = None if job.again else _known(piece, image, target, job.known)

@@ -59,11 +59,12 @@ def outcome_of(variant: str, status: Status, error: ImgbuildError, log: Path | N
 
 
 def first_code(codes: Iterable[int]) -> int:
-    """Return the first exit code that occurred, in the order the README lists; 0 when none did."""
-    seen = set(codes)
-    return next((code for code in _ORDER if code in seen), 0)
+    """Return the first exit code that occurred, in the order the README lists, one that is not listed last; 0 when none did."""
+    seen = set(codes) - {0}
+    return next((code for code in (*_ORDER, *sorted(seen)) if code in seen), 0)
 
 
 def exit_code(outcomes: Iterable[Outcome]) -> int:
-    """Return a run's exit code from its outcomes."""
-    return first_code(outcome.exit_code for outcome in outcomes)
+    """Return a run's exit code from its outcomes; one that failed without a code of its own is a bug of ours."""
+    ended_badly = {Status.FAILED, Status.ABORTED}
+    return first_code(outcome.exit_code or (_BugError.exit_code if outcome.status in ended_badly else 0) for outcome in outcomes)

@@ -59,6 +59,11 @@ def select(variant: Variant, *, device_here: bool = True) -> Selection:
     return Selection(scripts=tuple(sorted(scripts, key=_cost)), left_out=tuple(left_out))
 
 
+def probe_names() -> tuple[str, ...]:
+    """Return every name that a matrix may write under ``probes:``, sorted."""
+    return tuple(sorted({name for topic, path in _all_scripts() for name in (path.stem, f"{topic}/{path.stem}")}))
+
+
 def _all_scripts() -> Iterable[tuple[str, Path]]:
     return ((path.parent.name, path) for path in sorted(_SCRIPTS.glob("*/*.py")) if path.parent.name not in _NOT_TOPICS)
 

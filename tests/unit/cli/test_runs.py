@@ -259,3 +259,24 @@ def test_a_damaged_record_is_said_and_made_anew(call: Call, matrix: Path, servic
     code, out, _ = call("matrix", "build", str(matrix), "--json", services=services)
     assert code == 0
     assert {one["tier"] for one in json.loads(out)["outcomes"]} == {"device"}
+
+
+@pytest.mark.parametrize("command", ["lint", "plan", "build"])
+def test_a_probe_that_is_none_is_a_complaint_before_anything_is_built(
+    call: Call, matrix: Path, services: FakeServices, command: str
+) -> None:
+    matrix.write_text(matrix.read_text() + "probes: [import, matmull]\n")
+    code, _, err = call("matrix", command, str(matrix), services=services)
+    assert code == 3
+    assert f"{matrix}:10:" in err
+    assert "'matmull' is not a probe" in err
+    assert "did you mean 'matmul'?" in err
+    assert services.fake_engine.builds == []
+
+
+def test_a_probe_that_does_not_apply_is_said(call: Call, matrix: Path, services: FakeServices) -> None:
+    matrix.write_text(matrix.read_text() + "probes: [import, train]\n")
+    code, out, _ = call("matrix", "build", str(matrix), "--json", services=services)
+    assert code == 0
+    for outcome in json.loads(out)["outcomes"]:
+        assert "probe train was left out: it is a probe for" in outcome["reason"]

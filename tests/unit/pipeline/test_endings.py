@@ -76,3 +76,13 @@ def test_an_outcome_keeps_reason_hint_and_code_and_puts_details_into_the_log(tmp
 def test_a_log_that_cannot_be_written_does_not_hide_the_failure(tmp_path: Path) -> None:
     outcome = outcome_of("v", Status.FAILED, BuildFailedError("step 3 failed"), tmp_path / "absent" / "v.log")
     assert outcome.reason == "step 3 failed"
+
+
+@pytest.mark.parametrize(("codes", "expected"), [((2,), 2), ((2, 7), 7), ((2, 4), 4), ((0, 2, 0), 2), ((99, 2), 2)])
+def test_a_code_outside_the_order_is_never_lost(codes: tuple[int, ...], expected: int) -> None:
+    assert exit_code(_outcome(code) for code in codes) == expected
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.ABORTED])
+def test_a_variant_that_ended_badly_never_ends_in_0(status: Status) -> None:
+    assert exit_code([Outcome(variant="v", status=status)]) == 1
