@@ -23,6 +23,7 @@ from builder.cli.services import Services
 from builder.errors import InterruptedRunError, TerminatedRunError, UnsatisfiableError
 from builder.model.event import Note, Stage, StageFinished
 from builder.model.evidence import Outcome, Status
+from builder.model.matrix import BasePolicy, Matrix
 from builder.model.plan import Plan
 from builder.pipeline.build import Job, none_began, run_all
 from builder.pipeline.endings import exit_code
@@ -78,6 +79,8 @@ def run(
     """Bring every variant of a plan to its outcome; all are ``aborted`` when the run is interrupted before the first begins."""
     began = services.clock.monotonic()
     watch.reporter.report(Note(text=f"{loaded.matrix.name}: {_planned(loaded.plan)}"))
+    for key in unheeded(loaded.matrix):
+        watch.reporter.report(Note(text=f"{key} is read and checked, and nothing follows from it yet", warning=True))
     try:
         chosen = engine_of(services, loaded.matrix, engine)
         lock, unlocked = locked(loaded, services, chosen, watch.reporter, partial=partial)
@@ -128,6 +131,16 @@ def _device_options(loaded: Loaded, engine: str) -> dict[str, tuple[str, ...]]:
     stacks = {variant.stack.name for variant in loaded.plan.variants}
     found = {name: loaded.catalog.stack(name) for name in sorted(stacks)}
     return {name: tuple(stack.run.get(engine, ())) for name, stack in found.items() if stack is not None}
+
+
+def unheeded(matrix: Matrix) -> tuple[str, ...]:
+    """Return the keys of a matrix that ask something of a build which it does not do yet."""
+    asked = {
+        "bounds": bool(matrix.bounds),
+        "builders": bool(matrix.builders),
+        "bases.mode": matrix.bases.mode != BasePolicy().mode,
+    }
+    return tuple(key for key, written in asked.items() if written)
 
 
 def summarise(loaded: Loaded, state: StateFolder, environment: Environment) -> None:

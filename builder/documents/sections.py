@@ -136,18 +136,23 @@ class TargetSection(Section):
         default=None, description="OS and CPU architecture of the host; linux/amd64 if left out."
     )
     runner: AnyRunner = Field(default="local", description="How the target is reached; a bare kind is short for {kind: ...}.")
-    labels: list[Label] = Field(default_factory=list, description="Labels of the CI runner that reaches this target.")
+    labels: list[Label] = Field(
+        default_factory=list, description="Labels of the CI runner that reaches this target. Not acted on yet."
+    )
     engine: places.Engine | None = Field(
-        default=None, description="What runs containers there, where it is not the matrix's engine."
+        default=None, description="What runs containers there, where it is not the matrix's engine. Not acted on yet."
     )
     container_path: places.ContainerPath | None = Field(
-        default=None, description="How devices get into containers there: legacy (the hook) or cdi."
+        default=None, description="How devices get into containers there: legacy (the hook) or cdi. Not acted on yet."
     )
-    toolkit: places.Toolkit | None = Field(default=None, description="The version of the container toolkit there, in quotes.")
-    nodes: places.Positive = Field(default=1, description="How many hosts work together as this target.")
+    toolkit: places.Toolkit | None = Field(
+        default=None, description="The version of the container toolkit there, in quotes. Not acted on yet."
+    )
+    nodes: places.Positive = Field(default=1, description="How many hosts work together as this target. Not acted on yet.")
     fabric: dict[places.FabricName, OptionText] = Field(
         default_factory=dict,
-        description="The network between several nodes, name to value, such as ofed or libfabric with a version.",
+        description="The network between several nodes, name to value, such as ofed or libfabric with a version. "
+        "Not acted on yet.",
     )
 
 
@@ -276,15 +281,17 @@ class MatrixFile(Section):
     platforms: Annotated[list[LinuxPlatform], Field(min_length=1)] | None = Field(
         default=None, description="Platforms of every image, one index per variant; linux/amd64 if left out."
     )
-    publish: PublishSection | None = Field(default=None, description="What is published.")
+    publish: PublishSection | None = Field(default=None, description="What is published. Not acted on yet: nothing publishes.")
     licence: dict[places.ImageName, places.Accepted] = Field(
-        default_factory=dict, description="Images of vendors whose terms you have read and accept: name to accepted."
+        default_factory=dict,
+        description="Images of vendors whose terms you have read and accept: name to accepted. "
+        "Not acted on yet: nothing publishes.",
     )
     engine: places.Engine | None = Field(
         default=None, description="What builds and runs containers; auto takes the one that answers."
     )
     builders: list[places.BuilderName] = Field(
-        default_factory=list, description="Names of buildx builders to spread builds over."
+        default_factory=list, description="Names of buildx builders to spread builds over. Not acted on yet."
     )
     mirrors: dict[places.ImagePrefix, places.ImagePrefix] = Field(
         default_factory=dict, description="Registries to ask instead: nvcr.io to registry.local/nv."
@@ -295,5 +302,5 @@ class MatrixFile(Section):
         default_factory=dict, description="Python package indexes by name; locks keep the name, never the URL."
     )
     bounds: dict[places.BoundName, BoundSection] = Field(
-        default_factory=dict, description="Bounds of values that probes measure; outside of them a probe fails."
+        default_factory=dict, description="Bounds of values that probes measure. Not acted on yet."
     )

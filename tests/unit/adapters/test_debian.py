@@ -131,7 +131,9 @@ class TestResolve:
 
     @pytest.mark.parametrize("name", ["g++", "libstdc++6", "git", "libc6:arm64", "0ad", "python3.11", "git=1:2.39.5-0+deb12u2"])
     def test_names(self, host: Path, name: str) -> None:
-        archive(host).resolve(BOOKWORM, LINUX_AMD64, [name])
+        fake = FakeApt()
+        archive(host, fake).resolve(BOOKWORM, LINUX_AMD64, [name])
+        assert any(name in argv for argv in fake.ran)
 
     def test_where_it_cannot_be_assembled(self, host: Path) -> None:
         (host / "etc" / "os-release").write_text("ID=fedora\n")

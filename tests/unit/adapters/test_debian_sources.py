@@ -14,14 +14,14 @@ KEY = "/usr/share/keyrings/debian-archive-keyring.gpg"
 CLOUD = """\
 # a comment
 Types: deb deb-src
-URIs: http://deb.debian.org/debian
+URIs: http://mirror.example/debian
 # inside
 Suites: bookworm bookworm-updates
 Components: main contrib
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 
 Types: deb
-URIs: http://deb.debian.org/debian-security
+URIs: http://mirror.example/debian-security
 Suites: bookworm-security
 Components: main
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
@@ -47,12 +47,12 @@ def own(text: str, wanted: str = "bookworm", *, one_line: bool = True, host: str
 def test_deb822() -> None:
     first, second = parse_deb822(CLOUD)
     assert first == Source(
-        uri="http://deb.debian.org/debian",
+        uri="http://mirror.example/debian",
         suites=("bookworm", "bookworm-updates"),
         components=("main", "contrib"),
         signed_by=KEY,
     )
-    assert (second.uri, second.suites) == ("http://deb.debian.org/debian-security", ("bookworm-security",))
+    assert (second.uri, second.suites) == ("http://mirror.example/debian-security", ("bookworm-security",))
 
 
 def test_a_whole_key_in_a_source_is_kept_as_it_is() -> None:
@@ -101,8 +101,8 @@ def test_files_are_read_in_order_and_others_passed_over(tmp_path: Path) -> None:
 def test_the_release_is_turned() -> None:
     turned = own(CLOUD, "trixie", one_line=False)
     assert [(one.root, one.suites, one.components) for one in turned] == [
-        ("http://deb.debian.org/debian", ("trixie", "trixie-updates"), ("main", "contrib")),
-        ("http://deb.debian.org/debian-security", ("trixie-security",), ("main",)),
+        ("http://mirror.example/debian", ("trixie", "trixie-updates"), ("main", "contrib")),
+        ("http://mirror.example/debian-security", ("trixie-security",), ("main",)),
     ]
     assert [one.suites for one in own(CLOUD, "sid", one_line=False)] == [("sid",)]
 
@@ -154,7 +154,7 @@ def test_everything_on_one_mirror_is_one_source() -> None:
 def test_what_apt_is_told() -> None:
     text = write_deb822(own(CLOUD, "trixie", one_line=False), keyring="/k.gpg", architecture="arm64")
     assert text.splitlines()[:6] == [
-        "Types: deb", "URIs: http://deb.debian.org/debian", "Suites: trixie trixie-updates", "Components: main contrib",
+        "Types: deb", "URIs: http://mirror.example/debian", "Suites: trixie trixie-updates", "Components: main contrib",
         "Architectures: arm64", f"Signed-By: {KEY}",
     ]  # fmt: skip
     assert "Trusted" not in text

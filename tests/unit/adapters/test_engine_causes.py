@@ -28,7 +28,7 @@ TOLD = {
     "pip-hash": (f"pip: idna-3.20-py3-none-any.whl does not have the hash that the lock names{PIP}", Remedy.LOCK),
     "pip-none": (f"pip: No matching distribution found for nosuchthing==1.0{PIP}", LOG),
     "apt-network": (
-        "no network: Temporary failure resolving 'deb.debian.org' (step RUN apt-get update && apt-get install -y …)",
+        "no network: Temporary failure resolving 'mirror.example' (step RUN apt-get update && apt-get install -y …)",
         Remedy.OFFLINE,
     ),
     "apt-version": ("apt: Version '9.9' for 'dpkg' was not found (step RUN apt-get download dpkg=9.9)", Remedy.LOCK),

@@ -280,3 +280,12 @@ def test_a_probe_that_does_not_apply_is_said(call: Call, matrix: Path, services:
     assert code == 0
     for outcome in json.loads(out)["outcomes"]:
         assert "probe train was left out: it is a probe for" in outcome["reason"]
+
+
+def test_what_a_build_does_not_do_yet_is_said(call: Call, matrix: Path, services: FakeServices) -> None:
+    _, _, err = call("matrix", "build", str(matrix), services=services)
+    assert "nothing follows from it yet" not in err
+    matrix.write_text(matrix.read_text() + "bounds: {matmul.seconds: {maximum: 1}}\nbuilders: [far]\nbases: {mode: mirror}\n")
+    _, _, err = call("matrix", "build", str(matrix), services=services)
+    for key in ("bounds", "builders", "bases.mode"):
+        assert f"warning {key} is read and checked, and nothing follows from it yet" in err
